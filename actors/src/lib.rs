@@ -1,0 +1,3 @@
+//! x
+pub mod ports;
+pub mod vocabulary;

@@ -1,0 +1,10 @@
+//! What the engine needs of the world, one small trait each. Adapters live in the server; the tests bring their own.
+
+pub mod clock;
+pub mod journal;
+pub mod provider;
+
+pub use clock::{Clock, SystemClock};
+pub use provider::{
+    End, ModelRequest, Provider, ProviderEvent, ProviderEvents, ProviderFailure, RequestItem, ToolSpec,
+};

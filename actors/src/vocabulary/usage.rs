@@ -1,0 +1,28 @@
+//! What a Provider said of its own stream's end.
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens as the Provider reported them; a field it never named is null, never an estimate (promise 11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    #[serde(default)]
+    pub reasoning_tokens: Option<u64>,
+    #[serde(default)]
+    pub cached_input_tokens: Option<u64>,
+}
+
+/// Why the model stopped, in one set of words for all Providers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FinishReason {
+    Stop,
+    /// The output limit was reached: the text is kept, no tool call of this reply runs (promise 13).
+    Length,
+    ToolCalls,
+    ContentFilter,
+    /// A positive end with a reason that this build has no word for.
+    Other,
+}
