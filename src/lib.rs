@@ -1,0 +1,4 @@
+//! The server: gates, routes, store, Providers. The engine is the crate `hamlet-actors`.
+
+pub mod http;
+pub mod store;

@@ -1,0 +1,146 @@
+//! The only durable record of a Conversation. Whatever a Conversation shows has been committed here first (promise 2).
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::{
+    policy::window::Said,
+    vocabulary::{
+        Body, ConversationId, FinishReason, Hop, Author, MessageError, MessageId, MessageStatus, Piece, PlayerId, Role,
+        Timestamp, TurnId, Usage,
+    },
+};
+
+/// Where Conversations are written. One append is in flight a Conversation; jobs are committed in the order of their
+/// coming.
+pub trait Journal: Send + Sync + 'static {
+    /// Queues the batch. `done` is called exactly once, after the commit or its failure, from any thread.
+    fn submit(&self, batch: Batch, done: Done<()>);
+
+    /// Takes the Conversation over: raises its epoch, so that everything an earlier instance queued is either inside or
+    /// refused, and ends what that one left running, with `cause` as the stored reason.
+    fn claim(&self, conversation: ConversationId, cause: Leftover, done: Done<Claimed>);
+
+    /// What was said before `position`, oldest first: the newest Messages whose text together has at most `max_chars`
+    /// characters, and the newest one whatever its length.
+    fn history(
+        &self,
+        conversation: ConversationId,
+        before_position: i64,
+        max_chars: usize,
+    ) -> BoxFuture<'static, Result<Vec<Arc<Said>>, JournalError>>;
+}
+
+pub type Done<T> = Box<dyn FnOnce(Result<T, JournalError>) + Send>;
+
+/// Why something is not in the Journal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JournalError {
+    /// The store cannot commit now. Nothing of the batch is stored; the same batch may be tried again.
+    #[error("the store cannot commit: {0}")]
+    Unavailable(String),
+    /// A newer instance has claimed the Conversation.
+    #[error("a newer instance has taken over")]
+    Fenced,
+    /// The Conversation is gone.
+    #[error("the conversation does not exist")]
+    Gone,
+    /// The batch itself cannot be stored; trying again is of no use.
+    #[error("the batch was refused: {0}")]
+    Refused(String),
+    /// Whether the batch was committed cannot be known: claim the Conversation to find out.
+    #[error("the outcome is unknown")]
+    Unknown,
+}
+
+/// Why a Message that was still running when its Conversation was claimed did not end by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leftover {
+    /// The process ended.
+    Interrupted,
+    /// The actor or its turn failed.
+    Failed,
+}
+
+/// The Conversation as its new instance finds it. Nothing of it is running any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    pub epoch: u64,
+    pub last_seq: u64,
+    pub next_position: i64,
+    pub title: Option<String>,
+}
+
+/// Changes of one Conversation that are stored together or not at all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    pub conversation: ConversationId,
+    pub epoch: u64,
+    /// The Conversation's cursor once this batch is stored.
+    pub last_seq: u64,
+    pub writes: Vec<Write>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    Insert(Arc<NewMessage>),
+    /// Pieces of a running Message, each with its seq.
+    Pieces { message: MessageId, pieces: Arc<[(u64, Piece)]> },
+    /// The fold so far, so that a Message that runs long does not keep all its pieces in the Journal.
+    Checkpoint { message: MessageId, body: Arc<Body>, through: u64 },
+    Finish(Arc<FinishedMessage>),
+    /// These leave the transcript; each gets the seq under which its leaving is replayed.
+    Supersede { left: Vec<(MessageId, u64)> },
+    /// The Conversation's time of last activity, and its title where it had none.
+    Touch { updated_at: Timestamp, title: Option<String> },
+    /// Joins a repeat of the same request to this turn.
+    Remember(IdempotentTurn),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewMessage {
+    pub id: MessageId,
+    pub turn_id: TurnId,
+    pub role: Role,
+    pub author: Author,
+    pub position: i64,
+    pub status: MessageStatus,
+    /// Whole for a Player's Message, empty for a reply that begins.
+    pub body: Body,
+    pub hop: Hop,
+    pub supersedes: Vec<MessageId>,
+    pub variant_of: Option<MessageId>,
+    pub model: Option<(crate::vocabulary::ProviderId, String)>,
+    pub client_id: Option<String>,
+    pub first_seq: u64,
+    pub last_seq: u64,
+    pub created_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinishedMessage {
+    pub id: MessageId,
+    pub status: MessageStatus,
+    pub body: Body,
+    pub finish_reason: Option<FinishReason>,
+    pub usage: Option<Usage>,
+    pub error: Option<MessageError>,
+    /// Whether its finish is its turn's terminal frame.
+    pub terminal: bool,
+    pub last_seq: u64,
+    pub finished_at: Timestamp,
+}
+
+/// A turn that was begun under an idempotency key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotentTurn {
+    pub player: PlayerId,
+    pub key: String,
+    /// SHA-256 of route and body.
+    pub body_hash: [u8; 32],
+    pub turn: TurnId,
+    pub message: MessageId,
+    pub first_seq: u64,
+    pub at: Timestamp,
+}

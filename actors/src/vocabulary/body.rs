@@ -46,7 +46,14 @@ impl Body {
                 ]
             }
             Delta::Opaque(opaque) => vec![Piece::Opaque { index: self.tail(true), opaque }],
-            Delta::Part(part) => vec![Piece::Part { index: self.tail(false), part }],
+            Delta::Part(part) => {
+                // A call again is the same call further on.
+                let known = match &part {
+                    Part::ToolCall(call) => self.place_of(&call.tool_call_id),
+                    _ => None,
+                };
+                vec![Piece::Part { index: known.unwrap_or_else(|| self.tail(false)), part }]
+            }
         };
         for piece in &pieces {
             self.fold(piece.clone());
@@ -110,8 +117,7 @@ impl Body {
     }
 
     fn place_call(&mut self, delta: CallDelta) -> Vec<Piece> {
-        let known = self.parts.iter().position(|part| matches!(part, Part::ToolCall(call) if call.tool_call_id == delta.id));
-        let index = known.map_or_else(|| self.tail(false), |at| u32::try_from(at).unwrap_or(u32::MAX));
+        let index = self.place_of(&delta.id).unwrap_or_else(|| self.tail(false));
         let (input, exact) = read_arguments(&delta.arguments);
         let call = ToolCall {
             tool_call_id: delta.id,
@@ -129,6 +135,11 @@ impl Body {
             pieces.push(Piece::Opaque { index, opaque });
         }
         pieces
+    }
+
+    fn place_of(&self, call_id: &str) -> Option<u32> {
+        let at = self.parts.iter().position(|part| matches!(part, Part::ToolCall(call) if call.tool_call_id == call_id))?;
+        u32::try_from(at).ok()
     }
 
     /// The index of the last Part when it is `open` for more, else the one behind it.

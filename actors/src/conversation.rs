@@ -1,0 +1,14 @@
+//! A Conversation: pure state (`state`, `turn_state`) inside a thin actor (`actor`), and the log of frames that its
+//! watchers read (`frame_log`).
+
+pub mod actor;
+pub mod effect;
+pub mod event;
+pub mod frame_log;
+pub mod mailbox;
+pub mod state;
+mod turn_state;
+
+pub use effect::{Aborted, Answer, BeginRefusal, Begun, Effect, Published, TurnMismatch};
+pub use event::{Begin, Event, Intent, Ticket};
+pub use state::Conversation;

@@ -1,0 +1,265 @@
+//! The thin actor around a Conversation's state: message to event, `apply`, effects performed. It awaits nothing: the
+//! turn is a task of its own, and the Journal answers by message.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::sync::oneshot;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{
+    Aborted, Answer, BeginRefusal, Begun, Conversation, Effect, Event, Published, Ticket, TurnMismatch,
+    effect::CancelReason,
+    frame_log::FrameLog,
+    mailbox::ConversationMsg,
+};
+use crate::{
+    policy::outcome::Ending,
+    ports::{
+        Clock,
+        journal::{Journal, JournalError, Leftover},
+    },
+    reply::reply,
+    turn::{Cancel, TurnPlan, TurnTask},
+    village::WindowCache,
+    vocabulary::{ConversationId, Frame, TurnId},
+};
+
+/// How long a batch that the store refused waits before it is tried again.
+const RETRY_AFTER: Duration = Duration::from_millis(250);
+
+/// What every Conversation of a Village shares.
+#[derive(Clone)]
+pub struct Ports {
+    pub journal: Arc<dyn Journal>,
+    pub clock: Arc<dyn Clock>,
+    pub windows: Arc<WindowCache>,
+}
+
+pub struct ConversationActor {
+    pub ports: Arc<Ports>,
+}
+
+/// What an actor is started with.
+pub struct Waking {
+    pub conversation: ConversationId,
+    pub log: Arc<FrameLog>,
+    pub cause: Leftover,
+}
+
+/// The actor's own state: the Conversation, and who waits for what.
+pub struct Awake {
+    id: ConversationId,
+    conversation: Conversation,
+    log: Arc<FrameLog>,
+    answers: HashMap<Ticket, Waiter>,
+    next_ticket: u64,
+    /// Plans of turns that were asked for and are not prepared yet.
+    plans: HashMap<TurnId, Box<TurnPlan>>,
+    running: Option<Running>,
+    /// Came before the claim was answered.
+    early: Vec<ConversationMsg>,
+    shutting_down: bool,
+}
+
+enum Waiter {
+    Begin(oneshot::Sender<Result<Begun, BeginRefusal>>),
+    Abort(oneshot::Sender<Result<Aborted, TurnMismatch>>),
+    Deltas(oneshot::Sender<()>),
+}
+
+/// The turn's task. Dropping it ends it at once.
+struct Running {
+    turn: TurnId,
+    cancel: Cancel,
+    release: Option<oneshot::Sender<()>>,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl Actor for ConversationActor {
+    type Msg = ConversationMsg;
+    type State = Awake;
+    type Arguments = Waking;
+
+    async fn pre_start(&self, myself: ActorRef<Self::Msg>, waking: Waking) -> Result<Awake, ActorProcessingErr> {
+        let (conversation, effects) = Conversation::waking(waking.conversation, waking.cause);
+        let mut awake = Awake {
+            id: waking.conversation,
+            conversation,
+            log: waking.log,
+            answers: HashMap::new(),
+            next_ticket: 0,
+            plans: HashMap::new(),
+            running: None,
+            early: Vec::new(),
+            shutting_down: false,
+        };
+        self.perform(&myself, &mut awake, effects)?;
+        Ok(awake)
+    }
+
+    async fn handle(&self, myself: ActorRef<Self::Msg>, message: Self::Msg, awake: &mut Awake) -> Result<(), ActorProcessingErr> {
+        self.take(&myself, awake, message)
+    }
+}
+
+impl ConversationActor {
+    fn take(&self, myself: &ActorRef<ConversationMsg>, awake: &mut Awake, message: ConversationMsg) -> Result<(), ActorProcessingErr> {
+        let now = self.ports.clock.now();
+        let event = match message {
+            early @ (ConversationMsg::Begin { .. } | ConversationMsg::Abort { .. } | ConversationMsg::Retire)
+                if !awake.conversation.is_claimed() =>
+            {
+                awake.early.push(early);
+                return Ok(());
+            }
+            ConversationMsg::Begin { mut begin, plan, answer, permit: _ } => {
+                begin.now = now;
+                awake.plans.insert(begin.turn, plan);
+                Event::BeginAsked { begin, ticket: awake.ticket(Waiter::Begin(answer)) }
+            }
+            ConversationMsg::Abort { turn, answer, permit: _ } => {
+                Event::AbortAsked { turn, ticket: awake.ticket(Waiter::Abort(answer)) }
+            }
+            ConversationMsg::Deltas { turn, deltas, answer } => {
+                Event::DeltasArrived { turn, deltas, ticket: awake.ticket(Waiter::Deltas(answer)), now }
+            }
+            ConversationMsg::TurnEnded { turn, tail, usage, ending } => Event::TurnEnded { turn, tail, usage, ending, now },
+            ConversationMsg::Claimed(result) => Event::Claimed { result, now },
+            ConversationMsg::Settled(outcome) => Event::Settled { outcome, now },
+            ConversationMsg::RetryDue => Event::RetryDue,
+            ConversationMsg::Retire => {
+                if awake.conversation.is_idle() {
+                    myself.stop(None);
+                }
+                return Ok(());
+            }
+            ConversationMsg::ShutDown => {
+                awake.shutting_down = true;
+                awake.cancel(Ending::ShutDown);
+                return Ok(());
+            }
+            ConversationMsg::Delete => {
+                awake.cancel(Ending::Aborted);
+                myself.stop(None);
+                return Ok(());
+            }
+        };
+        let effects = awake.conversation.apply(event);
+        self.perform(myself, awake, effects)
+    }
+
+    fn perform(&self, myself: &ActorRef<ConversationMsg>, awake: &mut Awake, effects: Vec<Effect>) -> Result<(), ActorProcessingErr> {
+        for effect in effects {
+            match effect {
+                Effect::Claim(cause) => self.claim(myself, awake.id, cause),
+                Effect::Submit(batch) => {
+                    let actor = myself.clone();
+                    let done = move |outcome| drop(actor.cast(ConversationMsg::Settled(outcome)));
+                    self.ports.journal.submit(batch, Box::new(done));
+                }
+                Effect::Prepare { turn, before_position } => self.prepare(myself, awake, turn, before_position),
+                Effect::Release(turn) => awake.release(turn),
+                Effect::Cancel(turn, reason) => {
+                    let ending = match reason {
+                        CancelReason::Abort => Ending::Aborted,
+                        CancelReason::StoreUnavailable => Ending::StoreUnavailable,
+                    };
+                    if awake.running.as_ref().is_some_and(|running| running.turn == turn) {
+                        awake.cancel(ending);
+                    }
+                }
+                Effect::OpenLog { after, turn } => awake.log.open(after, turn),
+                Effect::Publish(Published::Frames(frames)) => awake.log.publish_frames(&frames),
+                Effect::Publish(Published::Pieces { message, pieces }) => awake.log.publish_pieces(message, &pieces),
+                Effect::Tell { turn, message, error } => {
+                    awake.log.tell(&Frame::Error { turn_id: turn, message_id: message, error });
+                }
+                Effect::Recall(said) => self.ports.windows.recall(awake.id, said),
+                Effect::ForgetWindow => self.ports.windows.forget(awake.id),
+                Effect::Answer(ticket, answer) => awake.answer(ticket, answer),
+                Effect::Replay => {
+                    awake.log.wake(awake.conversation.last_seq());
+                    for early in std::mem::take(&mut awake.early) {
+                        self.take(myself, awake, early)?;
+                    }
+                }
+                Effect::RetryLater => drop(myself.send_after(RETRY_AFTER, || ConversationMsg::RetryDue)),
+                Effect::Quit(JournalError::Gone) => myself.stop(Some("the conversation is gone".to_owned())),
+                Effect::Quit(error) => return Err(error.into()),
+            }
+        }
+        if awake.conversation.running_turn().is_none() {
+            awake.running = None;
+        }
+        Ok(())
+    }
+
+    fn claim(&self, myself: &ActorRef<ConversationMsg>, id: ConversationId, cause: Leftover) {
+        let actor = myself.clone();
+        let done = move |result| drop(actor.cast(ConversationMsg::Claimed(result)));
+        self.ports.journal.claim(id, cause, Box::new(done));
+    }
+
+    fn prepare(&self, myself: &ActorRef<ConversationMsg>, awake: &mut Awake, turn: TurnId, before_position: i64) {
+        let Some(plan) = awake.plans.remove(&turn) else { return };
+        let (release, released) = oneshot::channel();
+        let cancel = Cancel::default();
+        let task = TurnTask {
+            conversation: awake.id,
+            turn,
+            before_position,
+            plan: *plan,
+            journal: Arc::clone(&self.ports.journal),
+            windows: Arc::clone(&self.ports.windows),
+            log: Arc::clone(&awake.log),
+            actor: myself.clone(),
+            released,
+            cancel: cancel.clone(),
+        };
+        let task = AbortOnDropHandle::new(tokio::spawn(task.run()));
+        awake.running = Some(Running { turn, cancel, release: Some(release), _task: task });
+        if awake.shutting_down {
+            awake.cancel(Ending::ShutDown);
+        }
+    }
+}
+
+impl Awake {
+    fn ticket(&mut self, waiter: Waiter) -> Ticket {
+        self.next_ticket += 1;
+        let ticket = Ticket(self.next_ticket);
+        self.answers.insert(ticket, waiter);
+        ticket
+    }
+
+    /// Answers whoever holds the ticket; one who has gone needs no answer.
+    fn answer(&mut self, ticket: Ticket, answer: Answer) {
+        match (self.answers.remove(&ticket), answer) {
+            (Some(Waiter::Begin(waiter)), Answer::Begun(begun)) => {
+                if begun.is_err() {
+                    self.plans.clear();
+                }
+                reply(waiter, begun);
+            }
+            (Some(Waiter::Abort(waiter)), Answer::Aborted(aborted)) => reply(waiter, aborted),
+            (Some(Waiter::Deltas(waiter)), Answer::Taken) => reply(waiter, ()),
+            (waiter, answer) => {
+                tracing::error!(?ticket, ?answer, known = waiter.is_some(), "an answer for nobody");
+            }
+        }
+    }
+
+    fn release(&mut self, turn: TurnId) {
+        if let Some(release) = self.running.as_mut().filter(|running| running.turn == turn).and_then(|running| running.release.take()) {
+            // The task may have ended already: its report is on the way.
+            reply(release, ());
+        }
+    }
+
+    fn cancel(&self, ending: Ending) {
+        if let Some(running) = &self.running {
+            running.cancel.ask(ending);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Duties that a Conversation returns to its actor.
+
+use std::sync::Arc;
+
+use crate::{
+    policy::window::Said,
+    ports::journal::{Batch, JournalError, Leftover},
+    vocabulary::{Frame, MessageError, MessageId, Piece, TurnId},
+};
+
+use super::event::Ticket;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Claim the Conversation in the Journal.
+    Claim(Leftover),
+    /// Queue the batch; its outcome comes back as `Settled`.
+    Submit(Batch),
+    /// Spawn the turn: it gathers its context now and asks the Provider once it is released.
+    Prepare {
+        turn: TurnId,
+        /// The history that the model is told of lies before this place.
+        before_position: i64,
+    },
+    /// The admission is durable: the request may be sent.
+    Release(TurnId),
+    /// Stop the turn's task; it reports its tail.
+    Cancel(TurnId, CancelReason),
+    /// These frames are durable: show them.
+    Publish(Published),
+    /// Tell watchers something that is no transcript, without an id.
+    Tell { turn: TurnId, message: MessageId, error: MessageError },
+    /// A turn is about to be shown: the log begins behind this seq.
+    OpenLog { after: u64, turn: TurnId },
+    /// What the next turn's window gains.
+    Recall(Arc<Said>),
+    /// The cached window no longer holds; the next turn reads the store.
+    ForgetWindow,
+    Answer(Ticket, Answer),
+    /// Take up what waited for the claim.
+    Replay,
+    RetryLater,
+    /// This instance can't go on; the Village decides what follows.
+    Quit(JournalError),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelReason {
+    Abort,
+    StoreUnavailable,
+}
+
+/// Committed frames, in the order of their seq.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Published {
+    Frames(Vec<(u64, Frame)>),
+    Pieces { message: MessageId, pieces: Arc<[(u64, Piece)]> },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    Begun(Result<Begun, BeginRefusal>),
+    Aborted(Result<Aborted, TurnMismatch>),
+    /// The deltas are durable: the next may come.
+    Taken,
+}
+
+/// The turn is admitted and stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    pub turn: TurnId,
+    /// The NPC's Message.
+    pub message: MessageId,
+    /// A watch from here on sees the turn from its first frame.
+    pub cursor: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BeginRefusal {
+    #[error("a turn is in progress")]
+    Busy { running: TurnId },
+    /// What the request was read from has changed: read again.
+    #[error("the conversation has moved on")]
+    Stale,
+    #[error("the turn could not be stored")]
+    Store(JournalError),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Aborted {
+    /// True when the turn was stopped by this; false when nothing ran or the turn came to its own end first.
+    pub aborted: bool,
+    pub turn: Option<TurnId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("another turn is running")]
+pub struct TurnMismatch {
+    pub running: TurnId,
+}

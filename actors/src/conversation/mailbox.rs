@@ -1,0 +1,41 @@
+//! What a Conversation's actor can be sent.
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::{Aborted, Begin, BeginRefusal, Begun, TurnMismatch};
+use crate::{
+    policy::outcome::Ending,
+    ports::journal::{Claimed, JournalError},
+    turn::TurnPlan,
+    vocabulary::{Delta, TurnId, Usage},
+};
+
+/// Messages from outside take a permit of the bounded mailbox; the turn's and the Journal's reports need none.
+pub enum ConversationMsg {
+    /// From the Engine: begin a turn. Answered after its admission is committed or refused. Too late (the actor is going):
+    /// the sender sees its answer dropped and asks the Village again.
+    Begin {
+        begin: Box<Begin>,
+        plan: Box<TurnPlan>,
+        answer: oneshot::Sender<Result<Begun, BeginRefusal>>,
+        permit: OwnedSemaphorePermit,
+    },
+    /// From the Engine: stop. Answered after the terminal frame is committed; at once when nothing runs.
+    Abort { turn: Option<TurnId>, answer: oneshot::Sender<Result<Aborted, TurnMismatch>>, permit: OwnedSemaphorePermit },
+    /// From the turn's task: decoded pieces, answered once they are durable. Too late: answered at once, dropped.
+    Deltas { turn: TurnId, deltas: Vec<Delta>, answer: oneshot::Sender<()> },
+    /// From the turn's task, the last thing it says. Too late: ignored.
+    TurnEnded { turn: TurnId, tail: Vec<Delta>, usage: Option<Usage>, ending: Ending },
+    /// From the Journal: the claim.
+    Claimed(Result<Claimed, JournalError>),
+    /// From the Journal: the batch in flight.
+    Settled(Result<(), JournalError>),
+    /// From the actor itself, a while after the store refused.
+    RetryDue,
+    /// From the Village: sleep, if there is nothing to do.
+    Retire,
+    /// From the Village: the process is being stopped; end what runs.
+    ShutDown,
+    /// From the Village: the Conversation is deleted; end what runs, without waiting for more.
+    Delete,
+}

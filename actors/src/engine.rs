@@ -1,0 +1,158 @@
+//! The handle that the server holds. It hides the actors: callers begin and stop turns and watch frames.
+
+use std::{sync::Arc, time::Duration};
+
+use ractor::{Actor, ActorRef};
+use tokio::{sync::oneshot, time::Instant};
+
+use crate::{
+    conversation::{Aborted, Begin, BeginRefusal, Begun, TurnMismatch, actor::Ports, frame_log::FrameLog, mailbox::ConversationMsg},
+    ports::{Clock, journal::{Journal, JournalError}},
+    turn::TurnPlan,
+    village::{Handle, Upkeep, Village, VillageMsg, WindowCache},
+    vocabulary::{ConversationId, ErrorCode, TurnId},
+};
+
+/// Bytes of recent history kept in memory, for all Conversations together.
+const WINDOW_CACHE_BYTES: u64 = 128 << 20;
+/// How long the Engine waits for an answer before it says that something is wrong.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[derive(Clone)]
+pub struct Engine {
+    village: ActorRef<VillageMsg>,
+}
+
+/// Why the Engine did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    #[error(transparent)]
+    Refused(#[from] BeginRefusal),
+    #[error(transparent)]
+    Mismatch(#[from] TurnMismatch),
+    /// Too many requests wait for this Conversation.
+    #[error("too many requests are waiting for this conversation")]
+    MailboxFull,
+    /// The Conversation's actor failed before it answered.
+    #[error("the conversation did not answer")]
+    NoAnswer,
+    #[error("Hamlet is being stopped")]
+    ShuttingDown,
+}
+
+impl EngineError {
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Refused(BeginRefusal::Busy { .. }) => ErrorCode::TurnInProgress,
+            Self::Refused(BeginRefusal::Store(JournalError::Unavailable(_))) => ErrorCode::StoreUnavailable,
+            Self::Refused(BeginRefusal::Store(JournalError::Gone)) => ErrorCode::NotFound,
+            Self::Refused(BeginRefusal::Stale | BeginRefusal::Store(_)) | Self::NoAnswer => ErrorCode::Internal,
+            Self::Mismatch(_) => ErrorCode::TurnMismatch,
+            Self::MailboxFull => ErrorCode::MailboxFull,
+            Self::ShuttingDown => ErrorCode::ShuttingDown,
+        }
+    }
+}
+
+impl Engine {
+    /// Starts an empty Village; Conversations wake when they are asked for.
+    ///
+    /// # Errors
+    /// When the Village's actor can't be started.
+    pub async fn start(journal: Arc<dyn Journal>, clock: Arc<dyn Clock>, upkeep: Upkeep) -> Result<Self, ractor::SpawnErr> {
+        let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
+        let ports = Arc::new(Ports { journal, clock, windows });
+        let (village, _joined) = Actor::spawn(None, Village { ports, upkeep }, ()).await?;
+        Ok(Self { village })
+    }
+
+    /// Begins a turn. Answers once its admission is durable; until then nothing of it is visible.
+    ///
+    /// # Errors
+    /// Refused by the Conversation (busy, stale, store), mailbox full, no answer, shutting down.
+    pub async fn begin(&self, conversation: ConversationId, begin: Begin, plan: TurnPlan) -> Result<Begun, EngineError> {
+        self.ask(conversation, |answer, permit| ConversationMsg::Begin {
+            begin: Box::new(begin.clone()),
+            plan: Box::new(plan.clone()),
+            answer,
+            permit,
+        })
+        .await?
+        .map_err(EngineError::from)
+    }
+
+    /// Stops a turn (without an id: whichever runs). Answers once its terminal frame is durable.
+    ///
+    /// # Errors
+    /// Another turn runs, mailbox full, no answer, shutting down.
+    pub async fn abort(&self, conversation: ConversationId, turn: Option<TurnId>) -> Result<Aborted, EngineError> {
+        self.ask(conversation, |answer, permit| ConversationMsg::Abort { turn, answer, permit }).await?.map_err(EngineError::from)
+    }
+
+    /// The Conversation's log; nobody is woken.
+    ///
+    /// # Errors
+    /// Shutting down.
+    pub async fn log(&self, conversation: ConversationId) -> Result<Arc<FrameLog>, EngineError> {
+        self.ask_village(|answer| VillageMsg::Log { conversation, answer }).await
+    }
+
+    /// Ends the turn and the watchers of a Conversation that the store has deleted.
+    pub fn delete(&self, conversation: ConversationId) {
+        // A Village that is gone has nothing to delete.
+        drop(self.village.cast(VillageMsg::Delete { conversation }));
+    }
+
+    /// Lets running turns come to their end until the deadline, then ends them with everything stored, closes all readers
+    /// and stops the actors. The caller has stopped admitting before.
+    pub async fn shut_down(&self, deadline: Duration) {
+        let until = Instant::now() + deadline;
+        while self.running().await > 0 && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        drop(self.ask_village(|answer| VillageMsg::ShutDown { answer }).await);
+        // Ending takes one commit; a store that can't commit must not keep the process.
+        let until = Instant::now() + Duration::from_secs(5);
+        while self.running().await > 0 && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        drop(self.village.cast(VillageMsg::CloseLogs));
+        self.village.drain_children_and_wait(Some(Duration::from_secs(2))).await;
+        self.village.stop(None);
+    }
+
+    /// How many turns run now.
+    pub async fn running(&self) -> usize {
+        self.ask_village(|answer| VillageMsg::Running { answer }).await.unwrap_or(0)
+    }
+
+    /// Asks the Conversation's actor. One that went to sleep or failed before it took the question is woken and asked
+    /// again: ids of a turn are unique in the store, so that nothing can happen twice.
+    async fn ask<T>(
+        &self,
+        conversation: ConversationId,
+        question: impl Fn(oneshot::Sender<T>, tokio::sync::OwnedSemaphorePermit) -> ConversationMsg,
+    ) -> Result<T, EngineError> {
+        for _ in 0..3 {
+            let handle: Handle = self.ask_village(|answer| VillageMsg::Find { conversation, answer }).await?;
+            let permit = handle.mailbox.try_acquire_owned().map_err(|_| EngineError::MailboxFull)?;
+            let (answer, answered) = oneshot::channel();
+            if handle.actor.cast(question(answer, permit)).is_err() {
+                tokio::task::yield_now().await;
+                continue;
+            }
+            match tokio::time::timeout(PATIENCE, answered).await {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(_gone)) => tokio::task::yield_now().await,
+                Err(_late) => return Err(EngineError::NoAnswer),
+            }
+        }
+        Err(EngineError::NoAnswer)
+    }
+
+    async fn ask_village<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> VillageMsg) -> Result<T, EngineError> {
+        let (answer, answered) = oneshot::channel();
+        self.village.cast(question(answer)).map_err(|_| EngineError::ShuttingDown)?;
+        answered.await.map_err(|_| EngineError::ShuttingDown)
+    }
+}

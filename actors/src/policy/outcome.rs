@@ -1,0 +1,182 @@
+//! What a reply's end means: its status, what the Player must be told, and what closes its open calls. A turn is
+//! complete only on the Provider's positive end mark (promise 16), and a cut-off call never runs (promise 13).
+
+use serde_json::Value;
+
+use crate::{
+    ports::{End, ProviderFailure},
+    vocabulary::{
+        Body, CallState, Delta, ErrorCode, ErrorKind, FinishReason, MessageError, MessageStatus, Part, ToolCall, ToolResult,
+    },
+};
+
+/// How a turn's task ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    Provider(End),
+    /// The Player's Stop, or the last watcher's leaving.
+    Aborted,
+    /// The process is being stopped.
+    ShutDown,
+    Panicked,
+    /// The context could not be read.
+    Unreadable,
+    /// The store could not commit for so long that the Provider was cancelled.
+    StoreUnavailable,
+}
+
+impl Ending {
+    /// For logs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Provider(End::Complete(_)) => "complete",
+            Self::Provider(End::Truncated) => "truncated",
+            Self::Provider(End::Failed(_)) => "provider failed",
+            Self::Aborted => "aborted",
+            Self::ShutDown => "shut down",
+            Self::Panicked => "panicked",
+            Self::Unreadable => "history unreadable",
+            Self::StoreUnavailable => "store unavailable",
+        }
+    }
+}
+
+/// The end of a Message, decided.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    pub status: MessageStatus,
+    pub finish_reason: Option<FinishReason>,
+    pub error: Option<MessageError>,
+    /// What closes the open calls: each call as done, then its result.
+    pub closing: Vec<Delta>,
+}
+
+/// Judges a reply by what it holds and how it ended. `provider` is the name that errors show.
+pub fn verdict(body: &Body, ending: &Ending, provider: &str) -> Verdict {
+    let open = body.open_calls();
+    let finish_reason = match ending {
+        Ending::Provider(End::Complete(reason)) => Some(*reason),
+        _ => None,
+    };
+    let (status, error) = match ending {
+        Ending::Aborted => (MessageStatus::Aborted, None),
+        Ending::ShutDown => (MessageStatus::Interrupted, Some(interrupted())),
+        Ending::Panicked | Ending::Unreadable => (MessageStatus::Failed, Some(internal())),
+        Ending::StoreUnavailable => (MessageStatus::Failed, Some(store_unavailable())),
+        Ending::Provider(end) => match fault(body, end, &open, provider) {
+            Some(error) => (MessageStatus::Failed, Some(error)),
+            None => (MessageStatus::Complete, None),
+        },
+    };
+    let closing = open.into_iter().flat_map(|call| close(call, ending)).collect();
+    Verdict { status, finish_reason, error, closing }
+}
+
+fn fault(body: &Body, end: &End, open: &[ToolCall], provider: &str) -> Option<MessageError> {
+    let told = |code, kind, message: String, retryable| MessageError {
+        code,
+        message,
+        kind,
+        provider: Some(provider.to_owned()),
+        status: None,
+        retryable,
+    };
+    match end {
+        End::Failed(failure) => Some(failed(failure, provider)),
+        End::Truncated if body.parts.is_empty() => {
+            Some(told(ErrorCode::EmptyReply, ErrorKind::Content, format!("{provider} sent an empty reply."), true))
+        }
+        End::Truncated => Some(told(
+            ErrorCode::ReplyTruncated,
+            ErrorKind::Network,
+            format!("{provider} closed the connection before the reply was finished."),
+            true,
+        )),
+        End::Complete(FinishReason::ContentFilter) => Some(told(
+            ErrorCode::ContentFiltered,
+            ErrorKind::Content,
+            format!("{provider} withheld the reply, or the rest of it."),
+            false,
+        )),
+        End::Complete(reason) => {
+            if let Some(call) = open.iter().find(|call| !is_whole(call, *reason)) {
+                let message = format!("The call of {:?} was cut off or malformed, so it was not run.", call.name);
+                return Some(told(ErrorCode::ToolCallInvalid, ErrorKind::Content, message, true));
+            }
+            if let Some(call) = open.first() {
+                let message = format!("{:?} was called, but nobody granted that tool, so it was not run.", call.name);
+                return Some(told(ErrorCode::ToolNotGranted, ErrorKind::Content, message, false));
+            }
+            body.is_blank().then(|| {
+                let message = match reason {
+                    FinishReason::Length => format!("{provider} reached the output limit before the reply began."),
+                    _ => format!("{provider} sent an empty reply."),
+                };
+                told(ErrorCode::EmptyReply, ErrorKind::Content, message, true)
+            })
+        }
+    }
+}
+
+/// Only a complete stream, an end that is not `length`, and arguments that are a JSON object make a call that may run.
+pub fn is_whole(call: &ToolCall, reason: FinishReason) -> bool {
+    reason != FinishReason::Length && call.state == CallState::Ready && call.input.is_object() && !call.name.is_empty()
+}
+
+fn close(call: ToolCall, ending: &Ending) -> [Delta; 2] {
+    let why = match ending {
+        Ending::Provider(End::Complete(reason)) if is_whole(&call, *reason) => "not run: nobody granted this tool",
+        Ending::Provider(End::Complete(FinishReason::Length)) => "not run: the call was cut off by the output limit",
+        Ending::Provider(End::Complete(_)) => "not run: the call was cut off or malformed",
+        Ending::Provider(End::Truncated | End::Failed(_)) => "not run: the reply was cut off",
+        Ending::Aborted => "not run: stopped",
+        Ending::ShutDown => "not run: interrupted",
+        Ending::Panicked | Ending::Unreadable | Ending::StoreUnavailable => "not run: the turn failed",
+    };
+    closed_call(call, why)
+}
+
+/// The call as done, and the result that stands in for one that never came.
+pub fn closed_call(call: ToolCall, why: &str) -> [Delta; 2] {
+    let result = ToolResult {
+        tool_call_id: call.tool_call_id.clone(),
+        name: call.name.clone(),
+        output: Value::String(why.to_owned()),
+        is_error: true,
+        elapsed_ms: 0,
+        truncated: false,
+        parent_tool_call_id: call.parent_tool_call_id.clone(),
+    };
+    let done = ToolCall { state: CallState::Done, ..call };
+    [Delta::Part(Part::ToolCall(done)), Delta::Part(Part::ToolResult(result))]
+}
+
+fn failed(failure: &ProviderFailure, provider: &str) -> MessageError {
+    MessageError {
+        code: failure.code,
+        message: failure.message.clone(),
+        kind: failure.kind,
+        provider: Some(provider.to_owned()),
+        status: failure.status,
+        retryable: failure.retryable,
+    }
+}
+
+/// What is stored with a Message that the process left running.
+pub fn interrupted() -> MessageError {
+    own(ErrorCode::Interrupted, ErrorKind::Server, "Hamlet was stopped in the middle of this reply. What had arrived is kept.")
+}
+
+/// What is stored with a Message whose turn failed in itself.
+pub fn internal() -> MessageError {
+    own(ErrorCode::Internal, ErrorKind::Server, "Something went wrong inside Hamlet. What had arrived is kept.")
+}
+
+/// What watchers are told, without an id, and what is stored once the store commits again.
+pub fn store_unavailable() -> MessageError {
+    own(ErrorCode::StoreUnavailable, ErrorKind::Store, "Hamlet's store cannot be written. Nothing more is shown until it can.")
+}
+
+fn own(code: ErrorCode, kind: ErrorKind, message: &str) -> MessageError {
+    MessageError { code, message: message.to_owned(), kind, provider: None, status: None, retryable: true }
+}

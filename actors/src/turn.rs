@@ -1,0 +1,173 @@
+//! One turn as an owned task: gathers its context while the admission is being stored, asks the Provider once it is, and
+//! reports what it decodes piece by piece. It is never awaited inside the actor, and it catches its own panic.
+
+mod buffer;
+mod cancel;
+mod context;
+mod unwatched;
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::{FutureExt, StreamExt};
+use tokio::sync::oneshot;
+use tracing::Instrument;
+
+pub use cancel::Cancel;
+pub use unwatched::WhenUnwatched;
+
+use crate::{
+    conversation::{frame_log::FrameLog, mailbox::ConversationMsg},
+    policy::outcome::Ending,
+    ports::{End, ModelRequest, Provider, ProviderEvent, journal::Journal},
+    village::WindowCache,
+    vocabulary::{ConversationId, Npc, TurnId},
+};
+use buffer::Buffer;
+
+/// Decoded bytes that wait for the Journal at most; beyond it the Provider's socket is not read.
+const BUFFER_LIMIT: usize = 256 * 1024;
+
+/// Everything that a turn needs of the world outside its Conversation, resolved by the gates.
+#[derive(Debug, Clone)]
+pub struct TurnPlan {
+    pub npc: Npc,
+    /// Whether more NPCs than this one are present.
+    pub in_party: bool,
+    pub model: String,
+    pub provider: Arc<dyn Provider>,
+    /// Budget of the history, in estimated tokens.
+    pub window_tokens: usize,
+    /// What the Player just said; None when an earlier Message is answered anew.
+    pub question: Option<Arc<str>>,
+    pub when_unwatched: WhenUnwatched,
+}
+
+/// One turn, ready to be spawned.
+pub struct TurnTask {
+    pub conversation: ConversationId,
+    pub turn: TurnId,
+    pub before_position: i64,
+    pub plan: TurnPlan,
+    pub journal: Arc<dyn Journal>,
+    pub windows: Arc<WindowCache>,
+    pub log: Arc<FrameLog>,
+    pub actor: ractor::ActorRef<ConversationMsg>,
+    /// Resolves when the admission is stored; dropped when it was refused.
+    pub released: oneshot::Receiver<()>,
+    pub cancel: Cancel,
+}
+
+impl TurnTask {
+    /// Runs the turn to its end and reports it, whatever that end is.
+    pub async fn run(self) {
+        let span = tracing::info_span!(
+            "turn",
+            conversation = %self.conversation,
+            turn = %self.turn,
+            npc = %self.plan.npc.slug,
+            model = %self.plan.model,
+        );
+        let (turn, actor) = (self.turn, self.actor.clone());
+        let mut buffer = Buffer::default();
+        let ending = AssertUnwindSafe(self.answer(&mut buffer)).catch_unwind().instrument(span.clone()).await;
+        let ending = ending.unwrap_or(Ending::Panicked);
+        span.in_scope(|| match &ending {
+            Ending::Panicked => tracing::error!("the turn panicked"),
+            Ending::Provider(End::Failed(failure)) => tracing::warn!(code = %failure.code, status = failure.status, "the provider failed"),
+            Ending::Provider(_) | Ending::Aborted | Ending::ShutDown | Ending::Unreadable | Ending::StoreUnavailable => {
+                tracing::info!(ending = ending.name(), "the turn's task ended");
+            }
+        });
+        let (tail, usage) = buffer.into_tail();
+        // Without its actor the turn has nobody to report to: the claim of the next instance ends its Message.
+        drop(actor.cast(ConversationMsg::TurnEnded { turn, tail, usage, ending }));
+    }
+
+    async fn answer(self, buffer: &mut Buffer) -> Ending {
+        let Self { conversation, turn, before_position, plan, journal, windows, log, actor, released, cancel } = self;
+        let leaving = unwatched::left(log, plan.when_unwatched);
+        tokio::pin!(leaving);
+        let gathered = async {
+            let asked = plan.question.as_ref().map_or(0, |text| text.chars().count());
+            let window = context::window(conversation, before_position, plan.window_tokens, asked, &*journal, &windows);
+            let (window, released) = tokio::join!(window, released);
+            (window, released.is_ok())
+        };
+        let (window, released) = tokio::select! {
+            biased;
+            ending = cancel.asked() => return ending,
+            gathered = gathered => gathered,
+        };
+        if !released {
+            return Ending::Aborted;
+        }
+        let window = match window {
+            Ok(window) => window,
+            Err(error) => {
+                tracing::error!(%error, "the history could not be read");
+                return Ending::Unreadable;
+            }
+        };
+        let request = context::request(&plan, window.said());
+        let reports = Reports { turn, actor };
+        tokio::select! {
+            biased;
+            ending = cancel.asked() => ending,
+            () = &mut leaving => Ending::Aborted,
+            ending = stream(&*plan.provider, request, reports, buffer) => ending,
+        }
+    }
+}
+
+/// Reads the Provider's stream to its end. At most one report is on its way; what arrives meanwhile becomes the next.
+async fn stream(provider: &dyn Provider, request: ModelRequest, reports: Reports, buffer: &mut Buffer) -> Ending {
+    let mut events = provider.ask(request);
+    let mut report: Option<oneshot::Receiver<()>> = None;
+    loop {
+        tokio::select! {
+            biased;
+            taken = taken(&mut report) => {
+                if taken.is_err() {
+                    // The actor is gone, and its successor has ended this Message.
+                    return Ending::Panicked;
+                }
+                report = if buffer.is_empty() { None } else { Some(reports.send(buffer)) };
+            }
+            read = events.next(), if buffer.bytes() < BUFFER_LIMIT => {
+                let Some(read) = read else { return Ending::Provider(End::Truncated) };
+                for event in read {
+                    match event {
+                        ProviderEvent::Delta(delta) => buffer.push(delta),
+                        ProviderEvent::Usage(usage) => buffer.report_usage(usage),
+                        ProviderEvent::End(end) => return Ending::Provider(end),
+                    }
+                }
+                if report.is_none() && !buffer.is_empty() {
+                    report = Some(reports.send(buffer));
+                }
+            }
+        }
+    }
+}
+
+async fn taken(report: &mut Option<oneshot::Receiver<()>>) -> Result<(), oneshot::error::RecvError> {
+    match report {
+        Some(answer) => answer.await,
+        None => std::future::pending().await,
+    }
+}
+
+struct Reports {
+    turn: TurnId,
+    actor: ractor::ActorRef<ConversationMsg>,
+}
+
+impl Reports {
+    fn send(&self, buffer: &mut Buffer) -> oneshot::Receiver<()> {
+        let (answer, taken) = oneshot::channel();
+        let deltas = buffer.take();
+        // A failed send drops the answer with the message, which the receiver sees.
+        drop(self.actor.cast(ConversationMsg::Deltas { turn: self.turn, deltas, answer }));
+        taken
+    }
+}

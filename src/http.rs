@@ -1,0 +1,5 @@
+//! The server's edge: one resource a file, the route table on one screen.
+
+pub mod error;
+pub mod extract;
+pub mod request_id;

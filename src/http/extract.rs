@@ -1,0 +1,80 @@
+//! What handlers take out of a request, each refusal with its code: bodies are `application/json` only (415), bounded
+//! (413), and unknown fields are refused (400); an id that is none is a 404 like one that is absent.
+
+use std::str::FromStr;
+
+use axum::{
+    extract::{FromRequest, FromRequestParts, Request},
+    http::request::Parts,
+};
+use hamlet_actors::vocabulary::ErrorCode;
+use http::header;
+use http_body_util::{BodyExt, Limited};
+use serde::de::DeserializeOwned;
+
+use super::error::ApiError;
+
+/// Bytes of a JSON body at most.
+pub const BODY_LIMIT: usize = 1 << 20;
+
+/// A JSON body. Its raw bytes are kept: an idempotency key is bound to them.
+#[derive(Debug)]
+pub struct Json<T> {
+    pub value: T,
+    pub raw: bytes::Bytes,
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        require_json(request.headers())?;
+        let raw = Limited::new(request.into_body(), BODY_LIMIT).collect().await.map_err(|error| {
+            if error.is::<http_body_util::LengthLimitError>() {
+                ApiError::new(ErrorCode::BodyTooLarge, format!("The body has more than {BODY_LIMIT} bytes."))
+            } else {
+                ApiError::invalid("The body could not be read to its end.")
+            }
+        })?;
+        let raw = raw.to_bytes();
+        let value = serde_json::from_slice(&raw).map_err(|error| ApiError::invalid(format!("The body does not fit: {error}.")))?;
+        Ok(Self { value, raw })
+    }
+}
+
+fn require_json(headers: &http::HeaderMap) -> Result<(), ApiError> {
+    let media = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = media.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    Err(ApiError::new(ErrorCode::UnsupportedMediaType, "Send the body as application/json."))
+}
+
+/// The query string.
+#[derive(Debug)]
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        axum::extract::Query::<T>::try_from_uri(&parts.uri)
+            .map(|query| Self(query.0))
+            .map_err(|error| ApiError::invalid(format!("The query does not fit: {}.", error.body_text())))
+    }
+}
+
+/// The one id in the path.
+#[derive(Debug)]
+pub struct Id<T>(pub T);
+
+impl<T: FromStr + Send, S: Send + Sync> FromRequestParts<S> for Id<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let axum::extract::Path(text) =
+            axum::extract::Path::<String>::from_request_parts(parts, state).await.map_err(|_| ApiError::not_found())?;
+        text.parse().map(Self).map_err(|_| ApiError::not_found())
+    }
+}

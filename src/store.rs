@@ -1,0 +1,103 @@
+//! SQLite in one file: one writer thread with group commit, a bounded pool of readers. Nothing outside this module and
+//! its children knows SQL.
+
+mod backup;
+mod checkpoint;
+pub mod conversations;
+mod error;
+mod journal;
+mod migrations;
+pub mod messages;
+mod readers;
+mod recovery;
+mod rows;
+mod writer;
+
+use std::{path::{Path, PathBuf}, sync::Arc};
+
+use rusqlite::Connection;
+
+pub use error::StoreError;
+pub use migrations::SCHEMA_VERSION;
+use readers::Readers;
+use writer::Writer;
+
+/// The open store. Cheap to clone; the last clone to go ends the threads.
+#[derive(Clone, Debug)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    writer: Writer,
+    readers: Readers,
+}
+
+impl Store {
+    /// Opens (or makes) the file, brings its schema up to date and ends what an earlier process left running. Blocks;
+    /// called once, at start.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let mut conn = connect(path)?;
+        migrations::apply(&mut conn, path)?;
+        recovery::end_interrupted(&mut conn)?;
+        let readers = Readers::open(path)?;
+        let writer = Writer::start(conn, path)?;
+        Ok(Self { inner: Arc::new(Inner { path: path.to_owned(), writer, readers }) })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// Runs a short read on a reader's thread, outside any transaction but its own.
+    ///
+    /// # Errors
+    /// What the read answers, or [`StoreError::Unavailable`] when the store is closing.
+    pub async fn read<T, F>(&self, read: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.inner.readers.run(read).await
+    }
+
+    /// Runs a change in the next group commit and answers once it is durable. A change that fails, fails alone.
+    ///
+    /// # Errors
+    /// What the change answers, or what kept the group from committing.
+    pub async fn write<T, F>(&self, change: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.inner.writer.run(change).await
+    }
+
+    /// Whether the store can commit now: what `/readyz` asks.
+    ///
+    /// # Errors
+    /// Why it can't.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        self.write(|conn| {
+            conn.execute("INSERT INTO settings (name, value) VALUES ('_probe', 'null') ON CONFLICT (name) DO NOTHING", [])?;
+            conn.execute("DELETE FROM settings WHERE name = '_probe'", [])?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// A connection with the settings that every user of the file needs.
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let conn = Connection::open(path)?;
+    conn.busy_timeout(std::time::Duration::from_secs(5))?;
+    conn.pragma_update(None, "journal_mode", "WAL")?;
+    // FULL: a commit that was answered survives a power cut.
+    conn.pragma_update(None, "synchronous", "FULL")?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
+    conn.set_prepared_statement_cache_capacity(128);
+    Ok(conn)
+}

@@ -1,0 +1,71 @@
+//! A small pool of reading threads, each with its own connection. How many reads wait is bounded by a semaphore, so that
+//! the channel never blocks a runtime thread.
+
+use std::{path::Path, sync::Arc, thread};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::{Semaphore, oneshot};
+
+use super::StoreError;
+
+/// Enough to keep short reads from queueing behind one long one; more only cost caches.
+const READERS: usize = 3;
+/// Reads that may wait; the next one waits in its own task.
+const WAITING: usize = 256;
+
+type Read = Box<dyn FnOnce(&Connection) + Send>;
+
+#[derive(Debug)]
+pub struct Readers {
+    reads: Sender<Read>,
+    permits: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let (reads, queue) = bounded::<Read>(WAITING);
+        for n in 0..READERS {
+            let conn = reader(path)?;
+            let queue: Receiver<Read> = queue.clone();
+            thread::Builder::new()
+                .name(format!("store-read-{n}"))
+                .spawn(move || {
+                    // Ends when the last sender is gone.
+                    for read in queue {
+                        read(&conn);
+                    }
+                })
+                .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        }
+        Ok(Self { reads, permits: Arc::new(Semaphore::new(WAITING)) })
+    }
+
+    pub async fn run<T, F>(&self, read: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let closed = || StoreError::Unavailable("the store is closed".to_owned());
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| closed())?;
+        let (answer, answered) = oneshot::channel();
+        let job: Read = Box::new(move |conn| {
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read(conn)))
+                .unwrap_or_else(|_| Err(StoreError::Damaged("a read panicked".to_owned())));
+            // The asker may have gone meanwhile: then nobody needs the answer.
+            drop(answer.send(result));
+            drop(permit);
+        });
+        self.reads.send(job).map_err(|_| closed())?;
+        answered.await.map_err(|_| closed())?
+    }
+}
+
+fn reader(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(std::time::Duration::from_secs(5))?;
+    conn.pragma_update(None, "query_only", true)?;
+    conn.set_prepared_statement_cache_capacity(128);
+    Ok(conn)
+}

@@ -1,0 +1,168 @@
+//! The one writer: a thread that drains everything that is queued into one transaction (group commit, no lingering) and
+//! answers each job after the commit. A job that fails, fails alone; if SQLite left the transaction, the whole group is
+//! rolled back. The queue holds at most one job a Conversation, plus the requests that wait for theirs.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::{Arc, atomic::{AtomicU64, Ordering}},
+    thread,
+};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::{StoreError, checkpoint, journal::Claims};
+
+/// Jobs in one transaction at most: keeps the wait of the first one bounded.
+const GROUP: usize = 4096;
+
+/// One unit of change. `run` may be called once, `done` is called once, after the commit or its failure.
+pub trait Job: Send {
+    fn run(&mut self, conn: &Connection, claims: &mut Claims) -> Result<(), StoreError>;
+
+    fn done(self: Box<Self>, outcome: Result<(), StoreError>);
+}
+
+#[derive(Debug)]
+pub struct Writer {
+    jobs: Sender<Box<dyn Job>>,
+    commits: Arc<AtomicU64>,
+    /// Held by nobody else: when it is gone, the housekeeping thread lets go of the queue.
+    _alive: Arc<()>,
+}
+
+impl Writer {
+    pub fn start(conn: Connection, path: &Path) -> Result<Self, StoreError> {
+        let (jobs, queue) = unbounded::<Box<dyn Job>>();
+        let commits = Arc::new(AtomicU64::new(0));
+        // The checkpointer moves pages out of the log in the background; a commit never waits for that.
+        conn.pragma_update(None, "wal_autocheckpoint", 0)?;
+        let alive = Arc::new(());
+        checkpoint::start(path, Arc::downgrade(&alive), Arc::clone(&commits), jobs.clone())?;
+        let counter = Arc::clone(&commits);
+        thread::Builder::new()
+            .name("store-write".to_owned())
+            .spawn(move || write_all(&conn, &queue, &counter))
+            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        Ok(Self { jobs, commits, _alive: alive })
+    }
+
+    pub fn submit(&self, job: Box<dyn Job>) {
+        if let Err(refused) = self.jobs.send(job) {
+            refused.into_inner().done(Err(closed()));
+        }
+    }
+
+    /// Transactions committed since the start.
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    pub async fn run<T, F>(&self, change: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        self.submit(Box::new(Change { change: Some(change), value: None, answer }));
+        answered.await.map_err(|_| closed())?
+    }
+}
+
+/// A change given as a closure, answered with its value.
+struct Change<T, F> {
+    change: Option<F>,
+    value: Option<T>,
+    answer: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Job for Change<T, F>
+where
+    T: Send,
+    F: FnOnce(&Connection) -> Result<T, StoreError> + Send,
+{
+    fn run(&mut self, conn: &Connection, _claims: &mut Claims) -> Result<(), StoreError> {
+        if let Some(change) = self.change.take() {
+            self.value = Some(change(conn)?);
+        }
+        Ok(())
+    }
+
+    fn done(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let Self { value, answer, .. } = *self;
+        // The asker may have gone: the change stands all the same.
+        drop(answer.send(outcome.and_then(|()| value.ok_or_else(closed))));
+    }
+}
+
+fn closed() -> StoreError {
+    StoreError::Unavailable("the store is closed".to_owned())
+}
+
+fn write_all(conn: &Connection, queue: &Receiver<Box<dyn Job>>, commits: &AtomicU64) {
+    let mut claims = Claims::default();
+    // Ends when the last sender is gone.
+    while let Ok(first) = queue.recv() {
+        let mut group = vec![first];
+        group.extend(queue.try_iter().take(GROUP - 1));
+        let outcomes = commit_group(conn, &mut claims, &mut group);
+        commits.fetch_add(1, Ordering::Relaxed);
+        for (job, outcome) in group.into_iter().zip(outcomes) {
+            if catch_unwind(AssertUnwindSafe(|| job.done(outcome))).is_err() {
+                tracing::error!("a job's answer panicked");
+            }
+        }
+    }
+}
+
+/// One outcome a job, in order.
+fn commit_group(conn: &Connection, claims: &mut Claims, group: &mut [Box<dyn Job>]) -> Vec<Result<(), StoreError>> {
+    if let Err(error) = execute(conn, "BEGIN IMMEDIATE") {
+        return refuse_all(group.len(), &error);
+    }
+    let mut outcomes = Vec::with_capacity(group.len());
+    for job in group.iter_mut() {
+        outcomes.push(run_alone(conn, claims, job.as_mut()));
+        if conn.is_autocommit() {
+            // SQLite gave the whole transaction up (disk full, I/O error): nothing of this group is stored.
+            let why = match outcomes.pop() {
+                Some(Err(error)) => error,
+                _ => StoreError::Unavailable("the transaction was given up".to_owned()),
+            };
+            return refuse_all(group.len(), &why);
+        }
+    }
+    if let Err(error) = execute(conn, "COMMIT") {
+        if !conn.is_autocommit() && execute(conn, "ROLLBACK").is_err() {
+            tracing::error!("a transaction could neither be committed nor rolled back");
+        }
+        return refuse_all(group.len(), &error);
+    }
+    outcomes
+}
+
+fn run_alone(conn: &Connection, claims: &mut Claims, job: &mut dyn Job) -> Result<(), StoreError> {
+    execute(conn, "SAVEPOINT job")?;
+    let result = catch_unwind(AssertUnwindSafe(|| job.run(conn, claims)))
+        .unwrap_or_else(|_| Err(StoreError::Damaged("a change panicked".to_owned())));
+    if result.is_err() && !conn.is_autocommit() {
+        execute(conn, "ROLLBACK TO job")?;
+    }
+    if !conn.is_autocommit() {
+        execute(conn, "RELEASE job")?;
+    }
+    result
+}
+
+fn execute(conn: &Connection, sql: &str) -> Result<(), StoreError> {
+    conn.prepare_cached(sql)?.execute([])?;
+    Ok(())
+}
+
+fn refuse_all(jobs: usize, why: &StoreError) -> Vec<Result<(), StoreError>> {
+    let reason = why.to_string();
+    tracing::error!(%reason, jobs, "a group of changes was rolled back");
+    (0..jobs).map(|_| Err(StoreError::Unavailable(reason.clone()))).collect()
+}
