@@ -1,4 +1,5 @@
 //! The server: gates, routes, store, Providers. The engine is the crate `hamlet-actors`.
 
+pub mod auth;
 pub mod http;
 pub mod store;
