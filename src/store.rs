@@ -2,6 +2,7 @@
 //! its children knows SQL.
 
 mod backup;
+mod batch;
 mod checkpoint;
 pub mod conversations;
 mod error;
@@ -18,6 +19,7 @@ use std::{path::{Path, PathBuf}, sync::Arc};
 use rusqlite::Connection;
 
 pub use error::StoreError;
+pub use rows::Stored;
 pub use migrations::SCHEMA_VERSION;
 use readers::Readers;
 use writer::Writer;

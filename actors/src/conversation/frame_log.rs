@@ -128,6 +128,12 @@ impl FrameLog {
         log.floor.map(|floor| if log.turn.is_some() { floor } else { log.head })
     }
 
+    /// The newest seq that was shown; None when nobody is awake.
+    pub fn head(&self) -> Option<u64> {
+        let log = self.log.borrow();
+        log.floor.map(|_| log.head)
+    }
+
     /// The running turn's frames, merged as far as possible, and the seq of the newest: together one moment.
     pub fn snapshot(&self) -> Option<(Vec<Line>, u64)> {
         let log = self.log.borrow();
@@ -359,3 +365,6 @@ fn to_json(frame: &Frame) -> Vec<u8> {
     // Frames are plain values with string keys: writing them to memory does not fail.
     serde_json::to_vec(frame).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -497,3 +497,6 @@ fn whole_frames(conversation: ConversationId, message: &NewMessage, stamp: Conve
     ));
     frames
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,6 @@
+//! Everything that can refuse a request before its first byte. A turn passes `admit`, and an [`admit::Admission`] can be
+//! built nowhere else (promise 1).
+
+pub mod admit;
+mod facts;
+mod text;
