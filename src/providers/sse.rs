@@ -80,19 +80,20 @@ impl SseDecoder {
                 [_, more @ ..] => more,
                 [] => &[],
             };
+            self.bound(line.len())?;
             let flow = if self.line.is_empty() {
                 match Line::of(line) {
                     Line::Data(value) if !self.has_data && lent.is_none() => {
-                        self.charge(value.len())?;
+                        self.charge(value);
                         lent = Some(value);
                         ControlFlow::Continue(())
                     }
-                    line => self.accept(line, &mut lent, &mut each)?,
+                    line => self.accept(line, &mut lent, &mut each),
                 }
             } else {
-                self.hold(line)?;
-                let whole = mem::take(&mut self.line);
-                let flow = self.accept(Line::of(&whole), &mut lent, &mut each)?;
+                let mut whole = mem::take(&mut self.line);
+                whole.extend_from_slice(line);
+                let flow = self.accept(Line::of(&whole), &mut lent, &mut each);
                 self.line = emptied(whole);
                 flow
             };
@@ -101,19 +102,24 @@ impl SseDecoder {
             }
         }
         self.keep(lent.take());
-        self.hold(rest)?;
+        self.bound(rest.len())?;
+        self.line.extend_from_slice(rest);
         Ok(ControlFlow::Continue(()))
     }
 
     /// The bytes have ended: lends what stands without its line end or blank line. Only the reader can say whether that
     /// event is whole.
-    pub fn finish(&mut self, mut each: impl FnMut(SseEvent<'_>) -> ControlFlow<()>) -> Result<(), EventTooLarge> {
-        let mut lent = None;
+    pub fn finish(&mut self, mut each: impl FnMut(SseEvent<'_>) -> ControlFlow<()>) {
         let last = mem::take(&mut self.line);
-        if !last.is_empty() && self.accept(Line::of(&last), &mut lent, &mut each)?.is_break() {
-            return Ok(());
+        let flow = if last.is_empty() {
+            ControlFlow::Continue(())
+        } else {
+            self.accept(Line::of(&last), &mut None, &mut each)
+        };
+        if flow.is_continue() {
+            // The reader has no say any more: this was the last event.
+            let _flow = self.dispatch(None, &mut each);
         }
-        self.accept(Line::Blank, &mut lent, &mut each).map(drop)
     }
 
     fn accept(
@@ -121,10 +127,10 @@ impl SseDecoder {
         line: Line<'_>,
         lent: &mut Option<&[u8]>,
         each: &mut impl FnMut(SseEvent<'_>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, EventTooLarge> {
+    ) -> ControlFlow<()> {
         match line {
             Line::Data(value) => {
-                self.charge(value.len())?;
+                self.charge(value);
                 self.keep(lent.take());
                 if self.has_data {
                     self.data.push(b'\n');
@@ -136,9 +142,9 @@ impl SseDecoder {
                 self.name.push_str(&String::from_utf8_lossy(value));
             }
             Line::Other => {}
-            Line::Blank => return Ok(self.dispatch(lent.take(), each)),
+            Line::Blank => return self.dispatch(lent.take(), each),
         }
-        Ok(ControlFlow::Continue(()))
+        ControlFlow::Continue(())
     }
 
     fn dispatch(
@@ -167,18 +173,13 @@ impl SseDecoder {
         }
     }
 
-    /// Stores a piece of a line whose end has not come.
-    fn hold(&mut self, piece: &[u8]) -> Result<(), EventTooLarge> {
-        if self.charged + self.line.len() + piece.len() > MAX_EVENT {
-            return Err(EventTooLarge);
-        }
-        self.line.extend_from_slice(piece);
-        Ok(())
+    /// Whether `more` bytes of the current line still fit. Asked at the same places however the bytes are cut.
+    fn bound(&self, more: usize) -> Result<(), EventTooLarge> {
+        if self.charged + self.line.len() + more > MAX_EVENT { Err(EventTooLarge) } else { Ok(()) }
     }
 
-    fn charge(&mut self, bytes: usize) -> Result<(), EventTooLarge> {
-        self.charged += bytes + LINE_COST;
-        if self.charged > MAX_EVENT + LINE_COST { Err(EventTooLarge) } else { Ok(()) }
+    fn charge(&mut self, value: &[u8]) {
+        self.charged += value.len() + LINE_COST;
     }
 
     fn behind_bom<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {

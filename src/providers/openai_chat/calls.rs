@@ -15,7 +15,8 @@ use super::{
 
 /// What the calls of one reply may hold, so that a stream without end has one.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
-const CALL_COST: usize = 512;
+/// Charged for each call beside its bytes: a thousand calls are the end of it.
+const CALL_COST: usize = 16 * 1024;
 const MAX_ID: usize = 4096;
 
 /// The index under which the older `function_call` field is kept apart from the list.
@@ -69,10 +70,6 @@ enum Arguments<'a> {
 }
 
 impl Calls {
-    pub fn is_empty(&self) -> bool {
-        self.calls.is_empty()
-    }
-
     /// The `tool_calls` of one chunk; tells each call whose name became known.
     pub fn take(&mut self, pieces: &[CallPiece<'_>], mut tell: impl FnMut(Delta)) -> Result<(), TooManyCalls> {
         for (at, piece) in pieces.iter().enumerate() {

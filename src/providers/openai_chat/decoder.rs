@@ -79,16 +79,17 @@ impl ChatDecoder {
         }
         let (reply, discretion) = (&mut self.reply, &self.discretion);
         // An event that was cut off is no JSON and says nothing; one that only lacks its blank line counts.
-        let last = self.events.finish(|event| match wire::parse(&event.data) {
+        self.events.finish(|event| match wire::parse(&event.data) {
             None if event.data.trim() != "[DONE]" => ControlFlow::Continue(()),
             _ => on_event(&event, reply, discretion, out),
         });
         if self.reply.has_ended() {
             return;
         }
-        match last {
-            Ok(()) if self.reply.has_label() => self.reply.complete(out),
-            _ => self.reply.end(End::Truncated, out),
+        if self.reply.has_label() {
+            self.reply.complete(out);
+        } else {
+            self.reply.end(End::Truncated, out);
         }
     }
 

@@ -53,15 +53,13 @@ impl Trail {
             let mut pieces = Vec::new();
             self.read(raw, &mut pieces);
             pieces.retain(|piece| !piece.is_empty());
-            if pieces.is_empty() {
-                // State alone still names the field that it came in.
-                if self.encrypted.is_some() || self.signature.is_some() {
-                    self.field.get_or_insert(field);
-                }
-                continue;
-            }
-            if field == DETAILS && (self.signature.is_some() || self.encrypted.is_some()) {
+            let has_state = self.signature.is_some() || self.encrypted.is_some();
+            if field == DETAILS && has_state {
+                // Only this field can carry the state back.
                 self.field = Some(DETAILS);
+            }
+            if pieces.is_empty() && !has_state {
+                continue;
             }
             self.field.get_or_insert(field);
             if spans.iter().any(|span: &Range<usize>| told[span.clone()] == pieces) {
