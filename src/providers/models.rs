@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::{
-    Clients, Discretion, Limits, ProviderSpec, exchange, failure,
+    Clients, Discretion, ProviderSpec, exchange, failure,
     openai_chat::{authorize, endpoint},
     rehearsal,
 };
@@ -29,7 +29,7 @@ pub struct ListedModel {
     pub context_length: Option<u64>,
 }
 
-/// Asks once, within 15 seconds. A success with an empty list is a Provider that offers nothing.
+/// Asks within 15 seconds. A success with an empty list is a Provider that offers nothing.
 pub async fn list_models(spec: &ProviderSpec, clients: &Clients) -> Result<Vec<ListedModel>, ProviderFailure> {
     let Some(base_url) = spec.endpoint() else {
         return Ok(vec![ListedModel { id: rehearsal::MODEL.to_owned(), context_length: None }]);
@@ -39,9 +39,8 @@ pub async fn list_models(spec: &ProviderSpec, clients: &Clients) -> Result<Vec<L
     let client = clients.toward(&url);
     let mut get = Request::new(http::Method::GET, url);
     authorize(&mut get, spec.api_key.as_ref())?;
-    let limits = Limits { retries: 0, ..clients.limits.clone() };
     let answer = async {
-        let response = exchange::send(client, get, &limits, &discretion).await?;
+        let response = exchange::send(client, get, &clients.limits, &discretion).await?;
         exchange::bounded_body(response, MAX_BODY).await.map_err(exchange::unreachable)
     };
     let body = timeout(TIME, answer).await.map_err(|_| exchange::silent(TIME))??;

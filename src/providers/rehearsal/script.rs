@@ -121,9 +121,9 @@ fn markdown(npc: &str) -> String {
 
 /// Some six hundred words.
 fn long(npc: &str) -> String {
-    const PLACES: [&str; 12] = [
-        "the mill", "the well", "the bakery", "the bridge", "the orchard", "the smithy", "the inn", "the green",
-        "the school", "the harbour", "the chapel", "the market",
+    const PLACES: [&str; 9] = [
+        "the mill", "the well", "the bakery", "the bridge", "the orchard", "the smithy", "the inn", "the school",
+        "the harbour",
     ];
     let mut text = format!("A long walk through the village, rehearsed by {npc} without a language model.\n\n");
     for (at, place) in PLACES.iter().enumerate() {
