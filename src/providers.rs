@@ -1,8 +1,8 @@
 //! The Providers that this server can ask: one adapter for each wire format behind the engine's port, and the embedded
 //! rehearsal. From a spec to a Provider in one place. Knows no store, no route and no Conversation.
 
-mod discretion;
 pub mod discovery;
+mod discretion;
 mod exchange;
 mod failure;
 pub mod limits;
@@ -79,9 +79,7 @@ pub fn build(spec: ProviderSpec, clients: &Clients) -> Arc<dyn Provider> {
     let base_url = spec.endpoint();
     let ProviderSpec { id, name, kind, base_url: _, api_key, quirks } = spec;
     match kind {
-        ProviderKind::OpenAiChat => {
-            Arc::new(OpenAiChat::new(id, name, base_url, api_key, quirks, clients.clone()))
-        }
+        ProviderKind::OpenAiChat => Arc::new(OpenAiChat::new(id, name, base_url, api_key, quirks, clients.clone())),
         ProviderKind::Rehearsal => Arc::new(Rehearsal::new(id, name)),
     }
 }

@@ -139,7 +139,9 @@ fn redirected(response: &Response, asked: &Url) -> ProviderFailure {
     });
     let status = response.status().as_u16();
     let message = match target {
-        Some(target) => format!("the Provider redirects to {target} ({status}), which is not followed: check the base URL"),
+        Some(target) => {
+            format!("the Provider redirects to {target} ({status}), which is not followed: check the base URL")
+        }
         None => format!("the Provider redirects ({status}), which is not followed: check the base URL"),
     };
     failure::failure(ErrorKind::Request, message, Some(status))

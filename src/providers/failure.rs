@@ -44,8 +44,7 @@ pub fn failure(kind: ErrorKind, message: impl Into<String>, status: Option<u16>)
         ErrorKind::Content => ErrorCode::ContentFiltered,
         _ => ErrorCode::ProviderError,
     };
-    let retryable =
-        matches!(kind, ErrorKind::RateLimit | ErrorKind::Timeout | ErrorKind::Server | ErrorKind::Network);
+    let retryable = matches!(kind, ErrorKind::RateLimit | ErrorKind::Timeout | ErrorKind::Server | ErrorKind::Network);
     ProviderFailure { code, kind, message: message.into(), status, retryable }
 }
 
@@ -110,10 +109,9 @@ impl Complaint {
                     self.label(fields.get(field));
                 }
                 // OpenRouter puts the words of the Provider behind it here.
-                if let Some(raw) = fields.get("metadata").and_then(|metadata| metadata.get("raw")) {
-                    if let (Some(message), Value::String(raw)) = (&mut self.message, raw) {
-                        *message = format!("{message}: {raw}");
-                    }
+                let raw = fields.get("metadata").and_then(|metadata| metadata.get("raw"));
+                if let (Some(message), Some(Value::String(raw))) = (&mut self.message, raw) {
+                    *message = format!("{message}: {raw}");
                 }
             }
             other => self.words(Some(other)),

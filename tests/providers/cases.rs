@@ -56,7 +56,10 @@ pub fn events(data: &[&str]) -> String {
 /// Events of chunks whose one choice holds each `delta`, closed by a finish chunk and the end mark.
 pub fn finished(deltas: &[&str], finish: &str) -> String {
     unfinished(deltas)
-        + &events(&[&format!(r#"{{"id":"k7","choices":[{{"index":0,"delta":{{}},"finish_reason":"{finish}"}}]}}"#), "[DONE]"])
+        + &events(&[
+            &format!(r#"{{"id":"k7","choices":[{{"index":0,"delta":{{}},"finish_reason":"{finish}"}}]}}"#),
+            "[DONE]",
+        ])
 }
 
 pub fn unfinished(deltas: &[&str]) -> String {
@@ -70,7 +73,10 @@ pub fn unfinished(deltas: &[&str]) -> String {
 }
 
 pub fn all() -> Vec<Case> {
-    [framing::cases(), text::cases(), errors::cases(), calls::cases(), reasoning::cases()].into_iter().flatten().collect()
+    [framing::cases(), text::cases(), errors::cases(), calls::cases(), reasoning::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[test]

@@ -90,7 +90,12 @@ async fn a_request_carries_the_key_in_one_header_and_the_words_in_the_body() {
 
 #[tokio::test]
 async fn the_base_url_is_taken_as_it_was_given() {
-    for (given, asked) in [("", "/chat/completions"), ("/", "/chat/completions"), ("/v1/", "/v1/chat/completions"), ("/v1?v=2", "/v1/chat/completions?v=2")] {
+    for (given, asked) in [
+        ("", "/chat/completions"),
+        ("/", "/chat/completions"),
+        ("/v1/", "/v1/chat/completions"),
+        ("/v1?v=2", "/v1/chat/completions?v=2"),
+    ] {
         let mut fake = Fake::playing(vec![vec![stream_head(), body(finished(HI, "stop"))]]).await;
         let url = Url::parse(&format!("http://{}{given}", fake.address)).unwrap();
         assert_eq!(heard(&*build(spec(url), &clients(|_| {}))).await.len(), 2);
@@ -111,8 +116,12 @@ async fn nothing_is_sent_before_the_stream_is_polled() {
 #[tokio::test]
 async fn what_was_not_taken_up_is_asked_again() {
     for status in ["408 x", "429 x", "500 x", "502 x", "503 x", "504 x", "529 x"] {
-        let mut fake =
-            Fake::playing(vec![answer(status, "", ""), answer(status, "retry-after: 0\r\n", ""), vec![stream_head(), body(finished(HI, "stop"))]]).await;
+        let mut fake = Fake::playing(vec![
+            answer(status, "", ""),
+            answer(status, "retry-after: 0\r\n", ""),
+            vec![stream_head(), body(finished(HI, "stop"))],
+        ])
+        .await;
         assert_eq!(heard(&*provider(&fake, |_| {})).await, [text("hi"), STOP], "{status}");
         assert_eq!(fake.more(), 3);
     }
@@ -120,17 +129,29 @@ async fn what_was_not_taken_up_is_asked_again() {
 
 #[tokio::test]
 async fn a_refusal_is_not_asked_again() {
-    for (status, kind) in [("400 x", ErrorKind::Request), ("401 x", ErrorKind::Auth), ("402 x", ErrorKind::Billing), ("403 x", ErrorKind::Auth), ("404 x", ErrorKind::Request), ("422 x", ErrorKind::Request)] {
+    for (status, kind) in [
+        ("400 x", ErrorKind::Request),
+        ("401 x", ErrorKind::Auth),
+        ("402 x", ErrorKind::Billing),
+        ("403 x", ErrorKind::Auth),
+        ("404 x", ErrorKind::Request),
+        ("422 x", ErrorKind::Request),
+    ] {
         let mut fake = Fake::playing(vec![answer(status, "", "")]).await;
         let failure = failure(&*provider(&fake, |_| {})).await;
-        assert_eq!((failure.kind, failure.retryable, failure.code), (kind, false, ErrorCode::ProviderError), "{status}");
+        assert_eq!(
+            (failure.kind, failure.retryable, failure.code),
+            (kind, false, ErrorCode::ProviderError),
+            "{status}"
+        );
         assert_eq!(fake.more(), 1);
     }
 }
 
 #[tokio::test]
 async fn an_empty_account_is_not_asked_again_although_it_answers_429() {
-    let mut fake = Fake::playing(vec![answer("429 x", "", r#"{"error":{"code":"insufficient_quota","message":"top up"}}"#)]).await;
+    let mut fake =
+        Fake::playing(vec![answer("429 x", "", r#"{"error":{"code":"insufficient_quota","message":"top up"}}"#)]).await;
     let failure = failure(&*provider(&fake, |_| {})).await;
     assert_eq!((failure.kind, failure.retryable, failure.status), (ErrorKind::Billing, false, Some(429)));
     assert_eq!(failure.message, "the Provider answered 429: top up");
@@ -139,7 +160,9 @@ async fn an_empty_account_is_not_asked_again_although_it_answers_429() {
 
 #[tokio::test]
 async fn retries_end_and_say_what_the_last_answer_was() {
-    let mut fake = Fake::playing(vec![answer("503 x", "", "first"), answer("503 x", "", "second"), answer("503 x", "", "third")]).await;
+    let mut fake =
+        Fake::playing(vec![answer("503 x", "", "first"), answer("503 x", "", "second"), answer("503 x", "", "third")])
+            .await;
     let failure = failure(&*provider(&fake, |_| {})).await;
     assert_eq!((failure.kind, failure.retryable), (ErrorKind::Server, true));
     assert_eq!(failure.message, "the Provider answered 503: third");
@@ -148,7 +171,11 @@ async fn retries_end_and_say_what_the_last_answer_was() {
 
 #[tokio::test]
 async fn a_wait_that_the_provider_asks_for_is_kept() {
-    let mut fake = Fake::playing(vec![answer("429 x", "retry-after-ms: 150\r\n", ""), vec![stream_head(), body(finished(HI, "stop"))]]).await;
+    let mut fake = Fake::playing(vec![
+        answer("429 x", "retry-after-ms: 150\r\n", ""),
+        vec![stream_head(), body(finished(HI, "stop"))],
+    ])
+    .await;
     let start = Instant::now();
     assert_eq!(heard(&*provider(&fake, |_| {})).await, [text("hi"), STOP]);
     assert!(start.elapsed() >= Duration::from_millis(150));
@@ -188,7 +215,10 @@ async fn a_redirect_is_not_followed_and_its_query_not_shown() {
     let failure = failure(&*provider(&fake, |_| {})).await;
     assert_eq!(
         failure.message,
-        format!("the Provider redirects to http://{}/v2 (307), which is not followed: check the base URL", other.address)
+        format!(
+            "the Provider redirects to http://{}/v2 (307), which is not followed: check the base URL",
+            other.address
+        )
     );
     assert_eq!(other.more(), 0);
 }
@@ -210,7 +240,11 @@ async fn silence_before_the_head_the_body_and_the_next_word_is_a_timeout() {
         limits.first_byte = Duration::from_millis(80);
         limits.idle = Duration::from_millis(80);
     };
-    for script in [vec![Act::AwaitClose], vec![stream_head(), Act::AwaitClose], vec![stream_head(), body(unfinished(HI)), Act::AwaitClose]] {
+    for script in [
+        vec![Act::AwaitClose],
+        vec![stream_head(), Act::AwaitClose],
+        vec![stream_head(), body(unfinished(HI)), Act::AwaitClose],
+    ] {
         let mut fake = Fake::playing(vec![script]).await;
         let failure = failure(&*provider(&fake, short)).await;
         assert_eq!((failure.code, failure.kind), (ErrorCode::ProviderTimeout, ErrorKind::Timeout));
@@ -229,7 +263,10 @@ async fn comments_are_signs_of_life_and_no_items() {
         let (mut socket, _) = listener.accept().await.unwrap();
         let mut request = [0; 4096];
         let _ = socket.read(&mut request).await.unwrap();
-        socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n").await.unwrap();
+        socket
+            .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+            .await
+            .unwrap();
         let mut ticks = tokio::time::interval(Duration::from_millis(60));
         for _ in 0..6 {
             ticks.tick().await;
@@ -321,7 +358,10 @@ async fn a_web_page_is_no_reply() {
 #[tokio::test]
 async fn error_bodies_of_every_shape_are_told_in_the_providers_words() {
     for (body, message) in [
-        (r#"{"error":{"message":"no such model","type":"invalid_request_error"}}"#, "the Provider answered 400: no such model"),
+        (
+            r#"{"error":{"message":"no such model","type":"invalid_request_error"}}"#,
+            "the Provider answered 400: no such model",
+        ),
         (r#"{"error":"no such model"}"#, "the Provider answered 400: no such model"),
         (r#"{"detail":"no such model"}"#, "the Provider answered 400: no such model"),
         (r#"{"message":"no such model","code":400}"#, "the Provider answered 400: no such model"),
@@ -382,7 +422,8 @@ async fn models_are_listed_from_every_shape_of_list() {
     ] {
         let mut fake = Fake::playing(vec![answer("200 OK", "", list)]).await;
         let models = list_models(&spec(fake.base_url()), &clients(|_| {})).await.unwrap();
-        let ids: Vec<_> = models.iter().map(|model| (model.id.as_str(), model.context_length, model.is_for_chat())).collect();
+        let ids: Vec<_> =
+            models.iter().map(|model| (model.id.as_str(), model.context_length, model.is_for_chat())).collect();
         assert_eq!(ids, [("a", Some(8192), true), ("text-embed", None, false)]);
         let Seen::Asked(head, _) = fake.seen().await else { panic!() };
         assert!(head.starts_with("GET /v1/models "));

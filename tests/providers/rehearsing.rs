@@ -71,11 +71,19 @@ async fn every_cue_does_what_it_says() {
 #[tokio::test]
 async fn it_calls_a_granted_tool_and_tells_the_result() {
     let called = heard("please use look_up {\"at\": {\"x\": 1}} now").await;
-    assert_eq!(called.parts, ["text: I will use `look_up` for that.".to_owned(), r#"call rehearsed_1 look_up {"at": {"x": 1}}"#.into()]);
+    assert_eq!(
+        called.parts,
+        ["text: I will use `look_up` for that.".to_owned(), r#"call rehearsed_1 look_up {"at": {"x": 1}}"#.into()]
+    );
     assert_eq!(called.end, "tool-calls");
     assert_eq!(heard("use look").await.parts[1], "call rehearsed_1 look {}");
     assert_eq!(heard("use hammer {}").await.end, "stop");
-    let result = RequestItem::ToolResult { id: "rehearsed_1".into(), name: "look".into(), output: "a well".into(), is_error: false };
+    let result = RequestItem::ToolResult {
+        id: "rehearsed_1".into(),
+        name: "look".into(),
+        output: "a well".into(),
+        is_error: false,
+    };
     let told = told(&items(&rehearsal(), [says("use look"), vec![result]].concat()).await.concat());
     assert_eq!(told.end, "stop");
     assert!(told.parts.concat().contains("> a well"));

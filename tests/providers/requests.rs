@@ -29,7 +29,11 @@ fn bare(items: Vec<RequestItem>) -> ModelRequest {
 fn a_whole_history_with_tools_and_every_parameter() {
     let look = |id: &str| RequestedCall { id: id.into(), name: "look".into(), arguments: r#"{ "at":1 }"#.into() };
     let request = ModelRequest {
-        tools: vec![ToolSpec { name: "look".into(), description: "Looks.".into(), parameters: json!({"type":"object"}) }],
+        tools: vec![ToolSpec {
+            name: "look".into(),
+            description: "Looks.".into(),
+            parameters: json!({"type":"object"}),
+        }],
         params: ModelParams {
             temperature: Some(0.5),
             top_p: Some(0.9),
@@ -47,7 +51,9 @@ fn a_whole_history_with_tools_and_every_parameter() {
             RequestItem::User { text: "And?".into() },
         ])
     };
-    let call = |id: &str| format!(r#"{{"id":"{id}","type":"function","function":{{"name":"look","arguments":"{{ \"at\":1 }}"}}}}"#);
+    let call = |id: &str| {
+        format!(r#"{{"id":"{id}","type":"function","function":{{"name":"look","arguments":"{{ \"at\":1 }}"}}}}"#)
+    };
     let expected = [
         r#"{"model":"m","messages":[{"role":"system","content":"You are Ada."},{"role":"user","content":"Look \"around\"\n"},"#,
         &format!(r#"{{"role":"assistant","content":null,"tool_calls":[{},{}]}},"#, call("a"), call("b")),

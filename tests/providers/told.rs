@@ -99,7 +99,9 @@ pub fn told(events: &[ProviderEvent]) -> Told {
         End::Complete(FinishReason::ContentFilter) => ("content-filter", None),
         End::Complete(FinishReason::Other) => ("other", None),
         End::Truncated => ("truncated", None),
-        End::Failed(failure) => ("failed", Some(format!("{:?} {} {}", failure.kind, failure.retryable, failure.message))),
+        End::Failed(failure) => {
+            ("failed", Some(format!("{:?} {} {}", failure.kind, failure.retryable, failure.message)))
+        }
     };
     Told { parts: parts.collect(), end, usage, failure }
 }

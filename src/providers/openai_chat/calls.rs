@@ -261,12 +261,7 @@ impl Call {
     }
 
     fn so_far(&self) -> CallDelta {
-        CallDelta {
-            id: self.id.clone(),
-            name: self.name.clone(),
-            arguments: self.arguments.clone(),
-            closed: false,
-        }
+        CallDelta { id: self.id.clone(), name: self.name.clone(), arguments: self.arguments.clone(), closed: false }
     }
 }
 

@@ -40,12 +40,7 @@ enum Shape {
 
 impl ChatDecoder {
     pub fn new(origin: Origin, quirks: &Quirks, discretion: Discretion) -> Self {
-        Self {
-            shape: Shape::Unknown,
-            events: SseDecoder::default(),
-            reply: Reply::new(origin, quirks),
-            discretion,
-        }
+        Self { shape: Shape::Unknown, events: SseDecoder::default(), reply: Reply::new(origin, quirks), discretion }
     }
 
     /// Takes what one read of the network gave. Adds to `out`, neighbouring texts joined.
@@ -168,12 +163,7 @@ fn on_event(
     on_chunk(data, reply, discretion, out)
 }
 
-fn on_chunk(
-    text: &str,
-    reply: &mut Reply,
-    discretion: &Discretion,
-    out: &mut Vec<ProviderEvent>,
-) -> ControlFlow<()> {
+fn on_chunk(text: &str, reply: &mut Reply, discretion: &Discretion, out: &mut Vec<ProviderEvent>) -> ControlFlow<()> {
     let failure = match wire::parse(text) {
         Some(ParsedChunk::Chunk(chunk)) => take(&chunk, text, reply, discretion, out)?,
         Some(ParsedChunk::Rewritten(text)) => match wire::chunk(&text) {

@@ -27,7 +27,13 @@ impl Label {
             }
             "content_filter" | "content_filtered" | "safety" | "sensitive" | "refusal" | "blocked" | "recitation"
             | "prohibited_content" => Self::Filter,
-            "error" | "abort" | "aborted" | "cancelled" | "canceled" | "network_error" | "malformed_function_call"
+            "error"
+            | "abort"
+            | "aborted"
+            | "cancelled"
+            | "canceled"
+            | "network_error"
+            | "malformed_function_call"
             | "insufficient_system_resource" => Self::Failure,
             _ => Self::Other,
         })

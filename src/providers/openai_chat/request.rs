@@ -74,7 +74,8 @@ struct Messages<'a> {
 impl Serialize for Messages<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let system = Message::System { content: self.system };
-        serializer.collect_seq(std::iter::once(system).chain(self.items.iter().map(|item| Message::of(item, self.quirks))))
+        serializer
+            .collect_seq(std::iter::once(system).chain(self.items.iter().map(|item| Message::of(item, self.quirks))))
     }
 }
 
@@ -127,8 +128,7 @@ impl Serialize for Replay<'_> {
         let field = opaque.field.as_deref().unwrap_or("reasoning_content");
         let mut map = serializer.serialize_map(Some(1))?;
         if field == DETAILS {
-            let told = (!text.is_empty())
-                .then_some(Detail::Text { text, signature: opaque.signature.as_deref() });
+            let told = (!text.is_empty()).then_some(Detail::Text { text, signature: opaque.signature.as_deref() });
             let kept = opaque.encrypted.as_deref().map(|data| Detail::Encrypted { data });
             map.serialize_entry(field, &told.into_iter().chain(kept).collect::<Vec<_>>())?;
         } else {

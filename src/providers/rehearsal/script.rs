@@ -122,7 +122,14 @@ fn markdown(npc: &str) -> String {
 /// Some six hundred words.
 fn long(npc: &str) -> String {
     const PLACES: [&str; 9] = [
-        "the mill", "the well", "the bakery", "the bridge", "the orchard", "the smithy", "the inn", "the school",
+        "the mill",
+        "the well",
+        "the bakery",
+        "the bridge",
+        "the orchard",
+        "the smithy",
+        "the inn",
+        "the school",
         "the harbour",
     ];
     let mut text = format!("A long walk through the village, rehearsed by {npc} without a language model.\n\n");

@@ -89,7 +89,10 @@ pub fn cases() -> Vec<Case> {
         ),
         called(
             "an id that is a number, an index that is a string",
-            &[r#"[{"index":"0","id":7,"function":{"name":"look","arguments":"{"}}]"#, r#"[{"index":"0","function":{"arguments":"}"}}]"#],
+            &[
+                r#"[{"index":"0","id":7,"function":{"name":"look","arguments":"{"}}]"#,
+                r#"[{"index":"0","function":{"arguments":"}"}}]"#,
+            ],
             &["call 7 look {}"],
         ),
         called(
@@ -132,8 +135,16 @@ pub fn cases() -> Vec<Case> {
             &[r#"[{"index":0,"id":"a","function":{"arguments":"{\"at\":1}"}}]"#],
             &[r#"call a  {"at":1}"#],
         ),
-        called("blank arguments", &[r#"[{"index":0,"id":"a","function":{"name":"look","arguments":" "}}]"#], &["call a look {}"]),
-        called("no arguments", &[r#"[{"index":0,"id":"a","function":{"name":"look","arguments":null}}]"#], &["call a look {}"]),
+        called(
+            "blank arguments",
+            &[r#"[{"index":0,"id":"a","function":{"name":"look","arguments":" "}}]"#],
+            &["call a look {}"],
+        ),
+        called(
+            "no arguments",
+            &[r#"[{"index":0,"id":"a","function":{"name":"look","arguments":null}}]"#],
+            &["call a look {}"],
+        ),
         called(
             "arguments that are an object",
             &[r#"[{"index":0,"id":"a","function":{"name":"look","arguments":{"at":1,"for":"Bo"}}}]"#],
@@ -159,7 +170,10 @@ pub fn cases() -> Vec<Case> {
         Case::new(
             "the field that lists of calls replaced",
             finished(
-                &[r#"{"function_call":{"name":"look","arguments":"{\"at\""}}"#, r#"{"function_call":{"arguments":":1}"}}"#],
+                &[
+                    r#"{"function_call":{"name":"look","arguments":"{\"at\""}}"#,
+                    r#"{"function_call":{"arguments":":1}"}}"#,
+                ],
                 "function_call",
             ),
             &[r#"call (minted) look {"at":1}"#],
@@ -168,16 +182,27 @@ pub fn cases() -> Vec<Case> {
         Case::new(
             "a call that is not said to be one",
             finished(
-                &[r#"{"content":"A moment."}"#, r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{}"}}]}"#],
+                &[
+                    r#"{"content":"A moment."}"#,
+                    r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{}"}}]}"#,
+                ],
                 "stop",
             ),
             &["text: A moment.", "call a look {}"],
             "tool-calls",
         ),
-        Case::new("calls that are announced and never come", finished(&[r#"{"content":"Well."}"#], "tool_calls"), &["text: Well."], "stop"),
+        Case::new(
+            "calls that are announced and never come",
+            finished(&[r#"{"content":"Well."}"#], "tool_calls"),
+            &["text: Well."],
+            "stop",
+        ),
         Case::new(
             "an entry without name and arguments",
-            finished(&[r#"{"content":"Well.","tool_calls":[{"index":0,"id":"a","type":"function","function":{}}]}"#], "tool_calls"),
+            finished(
+                &[r#"{"content":"Well.","tool_calls":[{"index":0,"id":"a","type":"function","function":{}}]}"#],
+                "tool_calls",
+            ),
             &["text: Well."],
             "stop",
         ),
@@ -189,13 +214,19 @@ pub fn cases() -> Vec<Case> {
         ),
         Case::new(
             "a call that the limit cut",
-            finished(&[r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"say","arguments":"{\"w\":\"once"}}]}"#], "length"),
+            finished(
+                &[r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"say","arguments":"{\"w\":\"once"}}]}"#],
+                "length",
+            ),
             &[r#"call a say {"w":"once"#],
             "length",
         ),
         Case::new(
             "a call that was cut under another label",
-            finished(&[r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"say","arguments":"{\"w\":\"once"}}]}"#], "tool_calls"),
+            finished(
+                &[r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"say","arguments":"{\"w\":\"once"}}]}"#],
+                "tool_calls",
+            ),
             &[r#"call a say {"w":"once"#],
             "tool-calls",
         ),

@@ -12,8 +12,11 @@ pub fn cases() -> Vec<Case> {
     let plain = finished(HELLO, "stop");
     let two_lines = "data: {\"choices\":[{\"delta\":\r\ndata: {\"content\":\"over two lines\"},\r\ndata: \
                      \"finish_reason\":\"stop\"}]}\r\n\r\n";
-    let latin1 = [&b"data: {\"choices\":[{\"delta\":{\"content\":\"na\xEFve\"},\"finish_reason\":\"stop\"}]}\n\n"[..]].concat();
-    let cut_in_a_character = [unfinished(&[r#"{"content":"th"}"#]).as_bytes(), b"data: {\"choices\":[{\"delta\":{\"content\":\"\xC3"].concat();
+    let latin1 =
+        [&b"data: {\"choices\":[{\"delta\":{\"content\":\"na\xEFve\"},\"finish_reason\":\"stop\"}]}\n\n"[..]].concat();
+    let cut_in_a_character =
+        [unfinished(&[r#"{"content":"th"}"#]).as_bytes(), b"data: {\"choices\":[{\"delta\":{\"content\":\"\xC3"]
+            .concat();
     vec![
         Case::new("lines end in LF", plain.clone(), SAID, "stop"),
         Case::new("lines end in CRLF", plain.replace('\n', "\r\n"), SAID, "stop"),
@@ -33,16 +36,31 @@ pub fn cases() -> Vec<Case> {
             "stop",
         ),
         Case::new("fields that nobody asked for", plain.replace("data: ", "id: 4\nretry: 9\nfoo\ndata:"), SAID, "stop"),
-        Case::new("wide characters", finished(&[r#"{"content":"wörter 村 🎭"}"#], "stop"), &["text: wörter 村 🎭"], "stop"),
+        Case::new(
+            "wide characters",
+            finished(&[r#"{"content":"wörter 村 🎭"}"#], "stop"),
+            &["text: wörter 村 🎭"],
+            "stop",
+        ),
         Case::new("a byte that is no UTF-8", latin1, &["text: na\u{FFFD}ve"], "stop"),
-        Case::new("a last event without its blank line", plain.trim_end().replace("\n\ndata: [DONE]", ""), SAID, "stop"),
+        Case::new(
+            "a last event without its blank line",
+            plain.trim_end().replace("\n\ndata: [DONE]", ""),
+            SAID,
+            "stop",
+        ),
         Case::new("an end mark without its line end", plain.trim_end(), SAID, "stop"),
         Case::new("a finish and no end mark", plain.replace("data: [DONE]\n\n", ""), SAID, "stop"),
         Case::new("an end mark and no finish", unfinished(HELLO) + "data: [DONE]\n\n", SAID, "other"),
         Case::new("words behind the end mark", plain.clone() + ": hm\n\n" + &unfinished(HELLO), SAID, "stop"),
         Case::new("bytes that end too early", unfinished(HELLO), SAID, "truncated"),
         Case::new("bytes that end within a character", cut_in_a_character, &["text: th"], "truncated"),
-        Case::new("bytes that end within an event", unfinished(HELLO) + "data: {\"choices\":[{\"finish_reason\":\"stop\"", SAID, "truncated"),
+        Case::new(
+            "bytes that end within an event",
+            unfinished(HELLO) + "data: {\"choices\":[{\"finish_reason\":\"stop\"",
+            SAID,
+            "truncated",
+        ),
         Case::new("no bytes at all", "", &[], "truncated"),
         Case::new("nothing but comments", ": a\n\n: b\n\n", &[], "truncated"),
         Case::new("an end mark alone", "data: [DONE]\n\n", &[], "other"),
@@ -77,7 +95,11 @@ fn an_event_beyond_the_bound_ends_the_stream_as_truncated() {
         let bytes = (unfinished(HELLO) + &flood + "\n\n" + &finished(&[], "stop")).into_bytes();
         for cut in sample(bytes.len()) {
             let told = decoded(&bytes, &[cut], &Quirks::default());
-            assert_eq!((told.end, &told.parts[..]), ("truncated", &["text: well met".to_owned()][..]), "{name} cut at {cut}");
+            assert_eq!(
+                (told.end, &told.parts[..]),
+                ("truncated", &["text: well met".to_owned()][..]),
+                "{name} cut at {cut}"
+            );
         }
     }
 }

@@ -3,7 +3,9 @@
 use super::{Case, finished, unfinished};
 
 pub fn cases() -> Vec<Case> {
-    let tagged = |name, deltas: &[&str], parts: &[&str]| Case::new(name, finished(deltas, "stop"), parts, "stop").with_think_tags();
+    let tagged = |name, deltas: &[&str], parts: &[&str]| {
+        Case::new(name, finished(deltas, "stop"), parts, "stop").with_think_tags()
+    };
     vec![
         Case::new(
             "reasoning in either field, twins told once",
@@ -35,14 +37,20 @@ pub fn cases() -> Vec<Case> {
         ),
         Case::new(
             "reasoning that the Provider keeps to itself",
-            finished(&[r#"{"reasoning_details":[{"type":"reasoning.encrypted","data":"x0=="}]}"#, r#"{"content":"So."}"#], "stop"),
+            finished(
+                &[r#"{"reasoning_details":[{"type":"reasoning.encrypted","data":"x0=="}]}"#, r#"{"content":"So."}"#],
+                "stop",
+            ),
             &["redacted", "state reasoning_details - x0==", "text: So."],
             "stop",
         ),
         Case::new(
             "reasoning as a part of the content",
             finished(
-                &[r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}"#, r#"{"content":[{"type":"text","text":"So."}]}"#],
+                &[
+                    r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}"#,
+                    r#"{"content":[{"type":"text","text":"So."}]}"#,
+                ],
                 "stop",
             ),
             &["thought: hm", "state thinking - -", "text: So."],
@@ -57,7 +65,10 @@ pub fn cases() -> Vec<Case> {
         Case::new(
             "reasoning before a call",
             finished(
-                &[r#"{"reasoning_content":"the map"}"#, r#"{"tool_calls":[{"index":0,"id":"m","function":{"name":"map","arguments":"{}"}}]}"#],
+                &[
+                    r#"{"reasoning_content":"the map"}"#,
+                    r#"{"tool_calls":[{"index":0,"id":"m","function":{"name":"map","arguments":"{}"}}]}"#,
+                ],
                 "tool_calls",
             ),
             &["thought: the map", "state reasoning_content - -", "call m map {}"],
@@ -77,13 +88,31 @@ pub fn cases() -> Vec<Case> {
         ),
         tagged(
             "tags in pieces",
-            &[r#"{"content":"\n <th"}"#, r#"{"content":"ink>\nplan</thi"}"#, r#"{"content":"nk>\n\n"}"#, r#"{"content":"if a < b"}"#, r#"{"content":" </think>"}"#],
+            &[
+                r#"{"content":"\n <th"}"#,
+                r#"{"content":"ink>\nplan</thi"}"#,
+                r#"{"content":"nk>\n\n"}"#,
+                r#"{"content":"if a < b"}"#,
+                r#"{"content":" </think>"}"#,
+            ],
             &["thought: plan", "text: if a < b </think>"],
         ),
-        tagged("the longer tag", &[r#"{"content":"<thinking>plan</think> on</thinking>done"}"#], &["thought: plan</think> on", "text: done"]),
+        tagged(
+            "the longer tag",
+            &[r#"{"content":"<thinking>plan</think> on</thinking>done"}"#],
+            &["thought: plan</think> on", "text: done"],
+        ),
         tagged("no thought in the tags", &[r#"{"content":"<think>\n\n</think>\n\nHello"}"#], &["text: Hello"]),
-        tagged("a tag that is talked about", &[r#"{"content":"The <thi"}"#, r#"{"content":"nk> tag"}"#], &["text: The <think> tag"]),
-        tagged("a reply that only began like a tag", &[r#"{"content":"<thin"}"#, r#"{"content":" ice"}"#], &["text: <thin ice"]),
+        tagged(
+            "a tag that is talked about",
+            &[r#"{"content":"The <thi"}"#, r#"{"content":"nk> tag"}"#],
+            &["text: The <think> tag"],
+        ),
+        tagged(
+            "a reply that only began like a tag",
+            &[r#"{"content":"<thin"}"#, r#"{"content":" ice"}"#],
+            &["text: <thin ice"],
+        ),
         tagged("a reply that ends like a tag", &[r#"{"content":"<think>on and on</th"}"#], &["thought: on and on</th"]),
         tagged("a reply that is the beginning of a tag", &[r#"{"content":"<thi"}"#], &["text: <thi"]),
     ]
