@@ -2,4 +2,5 @@
 
 pub mod auth;
 pub mod http;
+pub mod providers;
 pub mod store;
