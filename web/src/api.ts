@@ -122,7 +122,8 @@ const FRIENDLY: Record<string, string> = {
   RATE_LIMITED: "That was a lot at once. Wait a moment and try again.",
 };
 
-function sentence(text: string): string {
+/** The server's words have no capital and no full stop, so that they fit into a log line. */
+export function sentence(text: string): string {
   const trimmed = text.trim();
   if (trimmed === "") return "Something went wrong.";
   const upper = trimmed[0]!.toUpperCase() + trimmed.slice(1);
