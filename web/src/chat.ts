@@ -78,6 +78,7 @@ export class Chat {
         this.connected = yes;
         this.reader.changed();
       },
+      busy: () => this.running !== undefined || this.pending.length > 0,
       gone: () => {
         this.stage = "gone";
         this.reader.changed();

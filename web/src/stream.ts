@@ -1,5 +1,8 @@
 // One Conversation's frames as they come. EventSource reconnects by itself after a dropped connection, with the last id
 // it saw; it gives up for good on an answer that is no stream. Then this asks why, and tries again with growing pauses.
+//
+// Browsers allow six connections to a host over HTTP/1.1, for all tabs together. So a tab that is out of sight and has
+// nothing going on lets go of its stream, and takes it up where it was when it is looked at again.
 
 import { api, ApiError } from "./api";
 import type { Frame } from "./wire";
@@ -9,11 +12,17 @@ export interface StreamReader {
   /** Whether frames arrive now, or the connection is being made anew. */
   connected(yes: boolean): void;
   gone(): void;
+  /** Whether a reply is being written: then the stream is held even where nobody looks. */
+  busy(): boolean;
 }
+
+const OUT_OF_SIGHT = 5_000;
 
 export class FrameStream {
   #source: EventSource | null = null;
   #retry: ReturnType<typeof setTimeout> | undefined;
+  #leaving: ReturnType<typeof setTimeout> | undefined;
+  #resting = false;
   #failures = 0;
   #closed = false;
 
@@ -24,16 +33,18 @@ export class FrameStream {
     private readonly reader: StreamReader,
   ) {
     this.#connect();
-    addEventListener("online", this.#now);
-    document.addEventListener("visibilitychange", this.#now);
+    addEventListener("online", this.#seen);
+    document.addEventListener("visibilitychange", this.#seen);
+    this.#seen();
   }
 
   close(): void {
     this.#closed = true;
     clearTimeout(this.#retry);
+    clearTimeout(this.#leaving);
     this.#source?.close();
-    removeEventListener("online", this.#now);
-    document.removeEventListener("visibilitychange", this.#now);
+    removeEventListener("online", this.#seen);
+    document.removeEventListener("visibilitychange", this.#seen);
   }
 
   #connect(): void {
@@ -71,18 +82,36 @@ export class FrameStream {
         return;
       }
     }
-    if (this.#closed) return;
+    if (this.#closed || this.#resting) return;
     const pause = Math.min(15_000, 500 * 2 ** this.#failures) * (0.75 + Math.random() / 2);
     this.#failures += 1;
-    this.#retry = setTimeout(() => this.#connect(), pause);
+    this.#retry = setTimeout(this.#now, pause);
   }
 
   /** Back online or in view again: what waits for its pause to end need not wait. */
   readonly #now = (): void => {
-    if (this.#source || this.#closed || document.visibilityState === "hidden") return;
-    if (this.#retry === undefined) return;
+    if (this.#source || this.#closed || (this.#retry === undefined && !this.#resting)) return;
     clearTimeout(this.#retry);
     this.#retry = undefined;
+    this.#resting = false;
     this.#connect();
+  };
+
+  readonly #seen = (): void => {
+    clearTimeout(this.#leaving);
+    if (document.visibilityState === "hidden") this.#leaving = setTimeout(this.#rest, OUT_OF_SIGHT);
+    else this.#now();
+  };
+
+  readonly #rest = (): void => {
+    if (this.reader.busy()) {
+      this.#leaving = setTimeout(this.#rest, OUT_OF_SIGHT);
+      return;
+    }
+    this.#resting = true;
+    this.#source?.close();
+    this.#source = null;
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
   };
 }

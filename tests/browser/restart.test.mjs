@@ -1,0 +1,33 @@
+// The promise behind all others: what any tab has been shown is stored.
+
+import { assert, assertSameBytes, ended, messagesOf, reload, say, story, textOf, transcriptOf, underWay } from "./stage.mjs";
+
+story(
+  "after kill -9 in the middle of a reply, everything that was shown is there",
+  { tokensPerSecond: 10, forgiven: /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_SOCKET_NOT_CONNECTED/ },
+  async ({ page, village }) => {
+    await say(page, "Good morning.");
+    await ended(page, "complete");
+    await say(page, "Tell me about this place.");
+    await underWay(page, 20);
+    await village.killHard();
+    await page.getByText("Connection lost").waitFor();
+    const shown = await messagesOf(page);
+    await village.startAgain();
+
+    // The tab finds its way back by itself, and hears how the reply ended.
+    await ended(page, "interrupted");
+    await page.getByText("Interrupted when Hamlet stopped").waitFor();
+    const after = await messagesOf(page);
+    assert.deepEqual(after.slice(0, -1), shown.slice(0, -1));
+    assert.equal(after.at(-1).id, shown.at(-1).id);
+    assert.ok(textOf(after.at(-1)).startsWith(textOf(shown.at(-1))));
+    const found = await transcriptOf(page);
+    await reload(page);
+    assertSameBytes(await transcriptOf(page), found);
+
+    await say(page, "Are you back?");
+    await ended(page, "complete");
+    assert.equal((await messagesOf(page)).length, 6);
+  },
+);
