@@ -4,6 +4,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../fold";
 
+/** So much is read out by itself; the rest is there to be read at will. */
+const SPOKEN = 2_000;
+
 export function Announcer({ entries }: { entries: readonly Entry[] }) {
   const [said, setSaid] = useState("");
   const watched = useRef<string | null>(null);
@@ -30,5 +33,6 @@ export function Announcer({ entries }: { entries: readonly Entry[] }) {
 
 function spoken(entry: Entry): string {
   const text = entry.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-  return entry.error ? `${text} ${entry.error.message}` : text;
+  const heard = text.length > SPOKEN ? `${text.slice(0, SPOKEN)} …` : text;
+  return entry.error ? `${heard} ${entry.error.message}` : heard;
 }

@@ -38,9 +38,10 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
   useEffect(() => {
     const hide = exposeTranscript(chat);
     void chat.open().then(() => {
-      if (initial === null || chat.stage !== "ready") return;
+      if (initial === null) return;
       initialTaken();
-      void chat.send(initial);
+      if (chat.stage === "ready") void chat.send(initial);
+      else setDraft(initial);
     });
     return () => {
       hide();

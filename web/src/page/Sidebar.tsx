@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import { api } from "../api";
 import type { Trouble } from "../chat";
 import { addressOf, goTo } from "../place";
@@ -13,15 +14,22 @@ interface Props {
   /** Loads the next page of the list; null at its end. */
   more: (() => void) | null;
   remove: (gone: Conversation) => void;
+  /** On a small screen the list is a drawer. */
+  open: boolean;
   close: () => void;
 }
 
-export function Sidebar({ me, list, current, trouble, more, remove, close }: Props) {
+export function Sidebar({ me, list, current, trouble, more, remove, open, close }: Props) {
+  const closer = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (open) closer.current?.focus();
+  }, [open]);
+
   return (
     <aside class="sidebar" onKeyDown={(event) => event.key === "Escape" && close()}>
       <div class="brand">
         <Mark /> Hamlet
-        <button type="button" class="quiet closer" aria-label="Close the list" onClick={close}>
+        <button ref={closer} type="button" class="quiet closer" aria-label="Close the list" onClick={close}>
           ×
         </button>
       </div>

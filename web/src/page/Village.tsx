@@ -85,7 +85,9 @@ export function Village({ me }: { me: Me }) {
         more={next === null ? null : () => void load(next)}
         remove={(gone) => void remove(gone)}
         close={() => setDrawer(false)}
+        open={drawer}
       />
+      {drawer && <div class="backdrop" onClick={() => setDrawer(false)} />}
       <main>
         <header class="top">
           <button type="button" class="quiet menu" aria-label="Conversations" onClick={() => setDrawer(true)}>
