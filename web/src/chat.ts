@@ -36,7 +36,7 @@ export class Chat {
   connected = true;
   stopping = false;
   trouble: Trouble | null = null;
-  /** Said by the server outside the transcript: it cannot store for now. */
+  /** Said by the server outside the transcript: it cannot store just then. */
   storeTrouble: string | null = null;
   pending: Pending[] = [];
   older: string | null = null;
