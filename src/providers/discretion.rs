@@ -1,5 +1,5 @@
-//! What a Provider said, made fit to be shown: without the key, should it be echoed, and cut to a length. Every text of a
-//! Provider that becomes part of a failure goes through here, in this order.
+//! What a Provider said, made fit to be shown: without the key, should it be echoed, and cut to a length. Every text of
+//! a Provider that becomes part of a failure goes through here, in this order.
 
 use secrecy::{ExposeSecret, SecretString};
 

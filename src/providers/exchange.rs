@@ -1,5 +1,5 @@
-//! One request to a Provider up to the head of its answer: sent, sent again where that is safe, refused in the Provider's
-//! words. Knows HTTP and no wire format; reads no body of a success.
+//! One request to a Provider up to the head of its answer: sent, sent again where that is safe, refused in the
+//! Provider's words. Knows HTTP and no wire format; reads no body of a success.
 
 use std::time::Duration;
 

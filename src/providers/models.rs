@@ -1,5 +1,5 @@
-//! Which models a Provider offers, as far as it says so: `GET {base}/models`, bounded in size and time. The many shapes of
-//! that list become one.
+//! Which models a Provider offers, as far as it says so: `GET {base}/models`, bounded in size and time. The many shapes
+//! of that list become one.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! The adapter for OpenAI's chat completions and for everything that speaks them: asks over HTTP, reads the stream, keeps
-//! the time. What the bytes mean is the decoder's matter. The key goes into one header and nowhere else, and dropping
-//! the stream closes the connection.
+//! The adapter for OpenAI's chat completions and for everything that speaks them: asks over HTTP, reads the stream,
+//! keeps the time. What the bytes mean is the decoder's matter. The key goes into one header and nowhere else, and
+//! dropping the stream closes the connection.
 
 mod calls;
 pub mod decoder;

@@ -1,5 +1,5 @@
-//! In what a compatible server differs from the one it is compatible with. Data only: each quirk is read in one place of an
-//! adapter, and an instance's settings can state any of them.
+//! In what a compatible server differs from the one it is compatible with. Data only: each quirk is read in one place
+//! of an adapter, and an instance's settings can state any of them.
 
 use serde::{Deserialize, Serialize};
 use url::Url;

@@ -1,6 +1,6 @@
-//! Server-sent events out of bytes, however the network cut them. Knows lines, fields and the end of an event, and refuses
-//! to know what the data means. An event that lies whole in one read is lent out without a copy; what a peer can make
-//! it keep is bounded.
+//! Server-sent events out of bytes, however the network cut them. Knows lines, fields and the end of an event, and
+//! refuses to know what the data means. An event that lies whole in one read is lent out without a copy; what a peer
+//! can make it keep is bounded.
 
 use std::{borrow::Cow, mem, ops::ControlFlow};
 
@@ -56,7 +56,8 @@ enum Line<'l> {
 }
 
 impl SseDecoder {
-    /// Takes the next bytes and lends each event that became whole. A reader that breaks gets nothing more of this read.
+    /// Takes the next bytes and lends each event that became whole. A reader that breaks gets nothing more of this
+    /// read.
     pub fn read(
         &mut self,
         bytes: &[u8],

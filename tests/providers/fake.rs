@@ -1,5 +1,5 @@
-//! A Provider's server on the loopback that does what it is told, connection by connection, in raw HTTP: status, headers,
-//! pieces of a body, silence; and that notes what it was asked and when the other side left.
+//! A Provider's server on the loopback that does what it is told, connection by connection, in raw HTTP: status,
+//! headers, pieces of a body, silence; and that notes what it was asked and when the other side left.
 
 use std::{net::SocketAddr, time::Duration};
 

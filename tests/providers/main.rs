@@ -1,5 +1,5 @@
-//! The Provider adapters: the decoders against bytes as servers send them, at every cut; the adapters against a server on
-//! the loopback that misbehaves on purpose; the rehearsal as a Provider like any other.
+//! The Provider adapters: the decoders against bytes as servers send them, at every cut; the adapters against a server
+//! on the loopback that misbehaves on purpose; the rehearsal as a Provider like any other.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -97,6 +97,18 @@ async fn it_keeps_its_pace() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_slow_reader_does_not_slow_the_pace() {
+    let start = Instant::now();
+    let mut stream = rehearsal().at_pace(10).ask(asked(says("cut")));
+    assert!(stream.next().await.is_some());
+    tokio::time::sleep(Duration::from_millis(350)).await;
+    for _ in 0..4 {
+        assert!(stream.next().await.is_some());
+    }
+    assert_eq!(start.elapsed(), Duration::from_millis(500));
+}
+
+#[tokio::test(start_paused = true)]
 async fn its_silence_ends_at_the_idle_limit() {
     let start = Instant::now();
     let provider = rehearsal().with_idle_limit(Duration::from_secs(30));

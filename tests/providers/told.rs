@@ -1,5 +1,5 @@
-//! What a stream of Provider events comes to: the Parts, the end, the usage. Two streams that tell the same fold to equal
-//! values, however their text was cut into deltas.
+//! What a stream of Provider events comes to: the Parts, the end, the usage. Two streams that tell the same fold to
+//! equal values, however their text was cut into deltas.
 
 use hamlet::providers::{
     Discretion, Quirks,

@@ -1,6 +1,6 @@
-//! Tool calls out of fragments whose index, id and name each may be missing, late, repeated or wrong. Finds the call that a
-//! fragment belongs to, gives each call an identity of its own and joins the raw arguments. Whether a call may run is
-//! not known here.
+//! Tool calls out of fragments whose index, id and name each may be missing, late, repeated or wrong. Finds the call
+//! that a fragment belongs to, gives each call an identity of its own and joins the raw arguments. Whether a call may
+//! run is not known here.
 
 use std::borrow::Cow;
 

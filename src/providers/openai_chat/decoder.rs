@@ -1,6 +1,6 @@
-//! From the bytes of a chat completion to what the engine hears of it: one machine for the event stream and for the JSON
-//! object that some servers send instead. Does no I/O and knows no clock, so any cut of the same bytes gives the same
-//! result.
+//! From the bytes of a chat completion to what the engine hears of it: one machine for the event stream and for the
+//! JSON object that some servers send instead. Does no I/O and knows no clock, so any cut of the same bytes gives the
+//! same result.
 
 use std::ops::ControlFlow;
 
@@ -21,7 +21,8 @@ use crate::providers::{
     sse::{MAX_EVENT, SseDecoder, SseEvent},
 };
 
-/// Decodes one reply. It ends itself at the end mark; [`ChatDecoder::has_ended`] then says that nothing more is to be read.
+/// Decodes one reply. It ends itself at the end mark; [`ChatDecoder::has_ended`] then says that nothing more is to be
+/// read.
 #[derive(Debug)]
 pub struct ChatDecoder {
     shape: Shape,

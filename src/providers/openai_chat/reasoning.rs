@@ -1,5 +1,5 @@
-//! A model's thoughts in the fields that servers invented for them, and the state that has to go back with them. The same
-//! thought in two fields of one delta is told once.
+//! A model's thoughts in the fields that servers invented for them, and the state that has to go back with them. The
+//! same thought in two fields of one delta is told once.
 
 use std::{borrow::Cow, ops::Range};
 

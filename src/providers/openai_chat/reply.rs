@@ -1,5 +1,5 @@
-//! The reply as it grows: which texts, thoughts and calls a chunk adds, in which order they are told, and what the end makes
-//! of them. Knows nothing of bytes and events.
+//! The reply as it grows: which texts, thoughts and calls a chunk adds, in which order they are told, and what the end
+//! makes of them. Knows nothing of bytes and events.
 
 use std::ops::ControlFlow;
 

@@ -1,5 +1,5 @@
-//! The request body of a chat completion, written in one pass from the engine's request. What is not in the request is not
-//! in the body; nothing of the history is copied into an intermediate form.
+//! The request body of a chat completion, written in one pass from the engine's request. What is not in the request is
+//! not in the body; nothing of the history is copied into an intermediate form.
 
 use hamlet_actors::{
     ports::{

@@ -1,6 +1,6 @@
 //! Strings of a chunk, halves of characters included. A Provider that cuts its text between the two UTF-16 halves of a
-//! character sends each as an escape in another chunk; JSON readers refuse such strings, this one carries the half over.
-//! A half whose partner never comes is U+FFFD and fails nothing.
+//! character sends each as an escape in another chunk; JSON readers refuse such strings, this one carries the half
+//! over. A half whose partner never comes is U+FFFD and fails nothing.
 
 use std::borrow::Cow;
 

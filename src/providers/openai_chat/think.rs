@@ -1,6 +1,6 @@
-//! Thoughts written inline as `<think>` or `<thinking>` at the very beginning of a reply. Holds back only what may still
-//! become a tag; a tag that the text merely talks about later is text. White space around the tags belongs to neither
-//! side.
+//! Thoughts written inline as `<think>` or `<thinking>` at the very beginning of a reply. Holds back only what may
+//! still become a tag; a tag that the text merely talks about later is text. White space around the tags belongs to
+//! neither side.
 
 /// What a stretch of the content turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
