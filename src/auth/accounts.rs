@@ -211,8 +211,9 @@ impl Accounts {
     /// Uses a one-time link up.
     ///
     /// # Errors
-    /// `InvalidCredentials` when it was used or has expired.
-    pub async fn enter_by_link(&self, token: &str) -> Result<Entered, AuthError> {
+    /// `TooManyTries`; `InvalidCredentials` when it was used or has expired.
+    pub async fn enter_by_link(&self, from: IpAddr, token: &str) -> Result<Entered, AuthError> {
+        self.inner.limits.try_address(from).map_err(AuthError::TooManyTries)?;
         let link = Secret::parse(token).ok_or(AuthError::InvalidCredentials)?.hash();
         let secret = Secret::generate()?;
         let session = secret.hash();

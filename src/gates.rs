@@ -1,0 +1,3 @@
+//! What stands before every route.
+
+pub mod origin;
