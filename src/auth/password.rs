@@ -159,24 +159,30 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_hashes_at_most_run_at_once() {
+    async fn two_hashes_run_at_once_and_never_three() {
+        use std::sync::{Barrier, atomic::{AtomicUsize, Ordering}};
+
         let hasher = Hasher::default();
-        let (release, held) = std::sync::mpsc::channel::<()>();
-        let held = Arc::new(std::sync::Mutex::new(held));
-        let mut busy = Vec::new();
-        for _ in 0..AT_ONCE {
-            let (hasher, held) = (hasher.clone(), Arc::clone(&held));
-            busy.push(tokio::spawn(async move { hasher.run(move || held.lock().map(|held| held.recv())).await.is_ok() }));
-        }
-        while hasher.places.available_permits() > 0 {
-            tokio::task::yield_now().await;
-        }
-        tokio::time::pause();
-        assert!(matches!(hasher.run(|| ()).await, Err(PasswordError::Busy)));
-        drop(release);
-        for task in busy {
+        // Each waits for a second one, so two do run at once; three would be counted.
+        let pair = Arc::new(Barrier::new(AT_ONCE));
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let tasks: Vec<_> = (0..AT_ONCE * 4)
+            .map(|_| {
+                let (hasher, pair) = (hasher.clone(), Arc::clone(&pair));
+                let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+                tokio::spawn(async move {
+                    let work = move || {
+                        most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        pair.wait();
+                        running.fetch_sub(1, Ordering::SeqCst);
+                    };
+                    hasher.run(work).await.is_ok()
+                })
+            })
+            .collect();
+        for task in tasks {
             assert!(task.await.unwrap());
         }
-        assert!(hasher.run(|| ()).await.is_ok());
+        assert_eq!(most.load(Ordering::SeqCst), AT_ONCE);
     }
 }

@@ -91,7 +91,7 @@ where
 fn read_cursor(text: &str) -> Result<String, ApiError> {
     let bytes = URL_SAFE_NO_PAD.decode(text).ok();
     let key = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    key.ok_or_else(|| ApiError::invalid("`after` is what an earlier page gave as `next`."))
+    key.ok_or_else(|| ApiError::invalid("The value of `after` is what an earlier page gave as `next`."))
 }
 
 pub async fn add<S>(
