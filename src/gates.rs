@@ -3,4 +3,5 @@
 
 pub mod admit;
 mod facts;
+pub mod origin;
 mod text;

@@ -1,5 +1,6 @@
 //! The server's edge: one resource a file, the route table on one screen.
 
+pub mod accounts;
 pub mod error;
 pub mod extract;
 pub mod request_id;

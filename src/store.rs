@@ -1,6 +1,7 @@
 //! SQLite in one file: one writer thread with group commit, a bounded pool of readers. Nothing outside this module and
 //! its children knows SQL.
 
+pub mod accounts;
 mod backup;
 mod batch;
 mod checkpoint;
