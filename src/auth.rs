@@ -17,3 +17,7 @@ pub enum PlayerRole {
     Player,
     Admin,
 }
+
+/// The same, for routes that are an admin's only; answers 403 to everybody else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admin(pub Who);

@@ -4,3 +4,4 @@ pub mod auth;
 pub mod http;
 pub mod store;
 pub mod vault;
+pub mod village;
