@@ -3,4 +3,8 @@
 pub mod accounts;
 pub mod error;
 pub mod extract;
+pub mod npcs;
+pub mod providers;
 pub mod request_id;
+pub mod settings;
+pub mod village;

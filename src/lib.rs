@@ -5,3 +5,5 @@ pub mod gates;
 pub mod http;
 pub mod providers;
 pub mod store;
+pub mod vault;
+pub mod village;

@@ -10,9 +10,12 @@ mod error;
 mod journal;
 mod migrations;
 pub mod messages;
+pub mod npcs;
+pub mod providers;
 mod readers;
 mod recovery;
 mod rows;
+pub mod settings;
 mod writer;
 
 use std::{path::{Path, PathBuf}, sync::Arc};
