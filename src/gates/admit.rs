@@ -215,7 +215,7 @@ fn admission(
         in_party: facts.party.len() > 1,
         model: resolved.model,
         provider,
-        window_tokens: facts.settings.window_tokens,
+        window_tokens: usize::try_from(facts.settings.window_tokens).unwrap_or(usize::MAX),
         question,
         when_unwatched: facts.settings.when_unwatched,
     };

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     app::App,
-    auth::Who,
+    auth::{SignedIn, Who},
     store::{
         StoreError,
         conversations::{self, ConversationRow, NewConversation},
@@ -220,14 +220,14 @@ struct FramesQuery {
 }
 
 async fn frames(
-    who: Who,
+    signed_in: SignedIn,
     Id(id): Id<ConversationId>,
     State(app): State<Arc<App>>,
     headers: HeaderMap,
     Query(query): Query<FramesQuery>,
 ) -> Result<Response, ApiError> {
     let log = app.engine.log(id).await?;
-    let player = who.id;
+    let player = signed_in.who.id;
     let row = app.store.read(move |conn| conversations::of_player(conn, id, player)).await?;
     let newest = log.head().map_or(row.last_seq, |head| head.max(row.last_seq));
     let cursor = match watch::cursor_of(&headers, query.after.as_deref()) {
@@ -235,7 +235,16 @@ async fn frames(
         Some(cursor) => cursor.min(newest),
         None => log.start_of_turn().unwrap_or(newest),
     };
-    let watching = Watching { store: app.store.clone(), log, conversation: id, who, cursor, until: None, stopping: app.closing.clone() };
+    let watching = Watching {
+        store: app.store.clone(),
+        accounts: app.accounts.clone(),
+        log,
+        conversation: id,
+        signed_in,
+        cursor,
+        until: None,
+        closing: app.closing.clone(),
+    };
     Ok(watching.into_response())
 }
 

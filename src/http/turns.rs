@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     app::App,
-    auth::Who,
+    auth::{SignedIn, Who},
     gates::admit::{self, Joined, Repeatable, Say},
     store::conversations,
 };
@@ -51,7 +51,7 @@ enum OnBusy {
 }
 
 async fn say(
-    who: Who,
+    signed_in: SignedIn,
     Id(id): Id<ConversationId>,
     State(app): State<Arc<App>>,
     headers: HeaderMap,
@@ -60,8 +60,8 @@ async fn say(
     let OnBusy::Reject = body.on_busy;
     let repeatable = Repeatable::of(&headers, &format!("messages {id}"), &raw)?;
     let say = Say { text: body.text, to: body.to, client_id: body.client_id };
-    let joined = admit::say(&app, &who, id, say, repeatable).await?;
-    answer(&app, who, id, joined, &headers).await
+    let joined = admit::say(&app, &signed_in.who, id, say, repeatable).await?;
+    answer(&app, signed_in, id, joined, &headers).await
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -71,15 +71,15 @@ struct RegenerateBody {
 }
 
 async fn regenerate(
-    who: Who,
+    signed_in: SignedIn,
     Id(id): Id<ConversationId>,
     State(app): State<Arc<App>>,
     headers: HeaderMap,
     Json { value: body, raw }: Json<RegenerateBody>,
 ) -> Result<Response, ApiError> {
     let repeatable = Repeatable::of(&headers, &format!("regenerate {id}"), &raw)?;
-    let joined = admit::regenerate(&app, &who, id, body.npc_id, repeatable).await?;
-    answer(&app, who, id, joined, &headers).await
+    let joined = admit::regenerate(&app, &signed_in.who, id, body.npc_id, repeatable).await?;
+    answer(&app, signed_in, id, joined, &headers).await
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -100,7 +100,7 @@ async fn abort(
 }
 
 /// The turn's frames as a stream, from its first or from `Last-Event-ID` on; 202 for who asks for JSON.
-async fn answer(app: &App, who: Who, id: ConversationId, joined: Joined, headers: &HeaderMap) -> Result<Response, ApiError> {
+async fn answer(app: &App, signed_in: SignedIn, id: ConversationId, joined: Joined, headers: &HeaderMap) -> Result<Response, ApiError> {
     if wants_json(headers) {
         let body = json!({"turnId": joined.turn, "messageId": joined.message, "cursor": joined.cursor});
         return Ok((StatusCode::ACCEPTED, axum::Json(body)).into_response());
@@ -108,12 +108,13 @@ async fn answer(app: &App, who: Who, id: ConversationId, joined: Joined, headers
     let cursor = watch::cursor_of(headers, None).map_or(joined.cursor, |cursor| cursor.max(joined.cursor));
     let watching = Watching {
         store: app.store.clone(),
+        accounts: app.accounts.clone(),
         log: app.engine.log(id).await?,
         conversation: id,
-        who,
+        signed_in,
         cursor,
         until: Some(joined.turn),
-        stopping: app.closing.clone(),
+        closing: app.closing.clone(),
     };
     Ok(watching.into_response())
 }

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::replay;
 use crate::{
-    auth::Who,
+    auth::{Accounts, SignedIn, extract::is_still_in},
     store::{Store, StoreError, Stored, conversations, messages},
 };
 
@@ -29,13 +29,15 @@ const PAGE: usize = 200;
 /// What a watch is opened with.
 pub struct Watching {
     pub store: Store,
+    pub accounts: Accounts,
     pub log: Arc<FrameLog>,
     pub conversation: ConversationId,
-    pub who: Who,
+    pub signed_in: SignedIn,
     pub cursor: u64,
     /// The watch ends behind this turn's terminal frame.
     pub until: Option<TurnId>,
-    pub stopping: CancellationToken,
+    /// Cancelled when the process is about to end.
+    pub closing: CancellationToken,
 }
 
 /// The cursor that a request names: `Last-Event-ID` beats `?after=`; junk is ignored.
@@ -84,9 +86,12 @@ impl Reader {
             match self.watcher.look(self.watching.cursor) {
                 Look::Frames(lines) => self.write_lines(&mut out, lines),
                 Look::Behind { floor } => self.replay(&mut out, Some(floor)).await,
-                Look::Dormant => self.replay(&mut out, None).await,
+                Look::Dormant => {
+                    self.replay(&mut out, None).await;
+                    self.done |= out.is_empty() && self.watcher.is_closed();
+                }
                 Look::UpToDate => {}
-                Look::Closed => self.done = true,
+                Look::Closed => return Some(self.farewell()),
             }
             if !out.is_empty() {
                 return Some(out.into());
@@ -100,13 +105,15 @@ impl Reader {
                     Ok(false) => return None,
                     Err(_quiet) => return self.heartbeat().await,
                 },
-                () = self.watching.stopping.cancelled() => {
-                    self.done = true;
-                    // Tabs come back at different times, not all at once.
-                    return Some(format!("retry: {}\n\n", fastrand::u32(1000..4000)).into());
-                }
+                () = self.watching.closing.cancelled() => return Some(self.farewell()),
             }
         }
+    }
+
+    /// The end of the stream, not of the Conversation: tabs come back at different times, not all at once.
+    fn farewell(&mut self) -> Bytes {
+        self.done = true;
+        format!("retry: {}\n\n", fastrand::u32(1000..4000)).into()
     }
 
     fn write_lines(&mut self, out: &mut Vec<u8>, lines: Vec<Line>) {
@@ -122,7 +129,7 @@ impl Reader {
 
     /// A page of what ended behind the cursor; without a floor, up to the store's own end.
     async fn replay(&mut self, out: &mut Vec<u8>, floor: Option<u64>) {
-        let (id, who, cursor) = (self.watching.conversation, self.watching.who.id, self.watching.cursor);
+        let (id, who, cursor) = (self.watching.conversation, self.watching.signed_in.who.id, self.watching.cursor);
         let read = self
             .watching
             .store
@@ -170,7 +177,7 @@ impl Reader {
 
     /// A comment; the end for one who has been signed out meanwhile.
     async fn heartbeat(&mut self) -> Option<Bytes> {
-        if !self.watching.who.is_still_signed_in(&self.watching.store).await {
+        if !is_still_in(&self.watching.accounts, self.watching.signed_in.credential).await {
             return None;
         }
         Some(Bytes::from_static(b":\n\n"))

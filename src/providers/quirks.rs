@@ -2,6 +2,7 @@
 //! of an adapter, and an instance's settings can state any of them.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use url::Url;
 
 /// The switches of one Provider; all off is the plain protocol.
@@ -29,5 +30,17 @@ impl Quirks {
             max_completion_tokens: is_at("openai.com") || is_at("openai.azure.com"),
             omit_stream_options: is_at("mistral.ai"),
         }
+    }
+
+    /// These switches with the stated ones over them. What states nothing that this build knows is left out.
+    #[must_use]
+    pub fn overridden_by(self, stated: &Map<String, Value>) -> Self {
+        let Ok(Value::Object(mut switches)) = serde_json::to_value(&self) else { return self };
+        for (name, value) in stated {
+            if let Some(switch) = switches.get_mut(name).filter(|_| value.is_boolean()) {
+                *switch = value.clone();
+            }
+        }
+        serde_json::from_value(Value::Object(switches)).unwrap_or(self)
     }
 }

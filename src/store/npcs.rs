@@ -36,6 +36,19 @@ pub fn get(conn: &Connection, id: NpcId) -> Result<NpcRecord, StoreError> {
     statement.query_row([id.0.into_bytes()], |row| Ok(read(row)))?
 }
 
+/// These NPCs in this order; one that has been deleted meanwhile is left out.
+pub fn party(conn: &Connection, ids: &[NpcId]) -> Result<Vec<Npc>, StoreError> {
+    let mut party = Vec::with_capacity(ids.len());
+    for id in ids {
+        match get(conn, *id) {
+            Ok(record) => party.push(record.npc),
+            Err(StoreError::NotFound) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(party)
+}
+
 /// Up to `limit` NPCs in the order of their making, those after `after` only.
 pub fn list(conn: &Connection, after: Option<NpcId>, limit: usize) -> Result<Vec<NpcRecord>, StoreError> {
     let after = after.map_or(Uuid::nil(), |id| id.0).into_bytes();

@@ -232,16 +232,18 @@ impl Watcher {
                 return Look::Frames(vec![Line { seq: None, json: json.to_vec(), ends: None }]);
             }
         }
-        let look = match log.floor {
+        match log.floor {
             None => Look::Dormant,
             Some(floor) if cursor < floor => Look::Behind { floor },
-            Some(_) if cursor >= log.head => Look::UpToDate,
-            Some(_) => Look::Frames(log.lines(cursor, LOOK_LIMIT)),
-        };
-        match look {
-            Look::UpToDate | Look::Dormant if log.closed => Look::Closed,
-            look => look,
+            Some(_) if cursor < log.head => Look::Frames(log.lines(cursor, LOOK_LIMIT)),
+            Some(_) if log.closed => Look::Closed,
+            Some(_) => Look::UpToDate,
         }
+    }
+
+    /// Whether nothing more will come: a reader ends once it has what there is.
+    pub fn is_closed(&self) -> bool {
+        self.log.borrow().closed
     }
 
     /// Waits for a change since the last look. False: the log itself is gone.

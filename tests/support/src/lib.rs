@@ -2,7 +2,9 @@
 //! the engine over a real store in a folder of its own.
 
 mod scripted;
+mod server;
 mod village;
 
 pub use scripted::{Script, ScriptedProvider};
+pub use server::{Answer, Client, Events, TestServer};
 pub use village::{Tab, TestClock, TestVillage};
