@@ -20,7 +20,7 @@ use crate::{
     auth::{Admin, Who},
     store::providers::ProviderRow,
     village::{
-        VillageState,
+        VillageState, address,
         patch::Object,
         provider::{self, ProviderFields, WhenInUse},
         registry::{self, Known, Source},
@@ -59,8 +59,7 @@ impl From<Known> for View {
         Self {
             has_key: known.has_key(),
             warning: provider::warning(&known),
-            // An address of the environment may hold a user and a password: scheme, host and path are all that is shown.
-            base_url: known.base_url.map(|url| format!("{}{}", url.origin().ascii_serialization(), url.path())),
+            base_url: known.base_url.as_ref().map(address::shown),
             id: known.id,
             name: known.name,
             kind: known.kind,

@@ -6,12 +6,12 @@ use rusqlite::Connection;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use url::Url;
 
 use super::{
+    address,
     patch::present,
     registry::{self, KEYLESS, KINDS, OPENAI_CHAT, OPENAI_URL},
-    settings::{self, Pins, ProviderName},
+    settings::{self, Pins},
     text::{self, Invalid},
 };
 use crate::{
@@ -136,12 +136,13 @@ pub fn delete(
     id: ProviderId,
     when_in_use: WhenInUse,
 ) -> Result<Result<(), ProviderRefusal>, StoreError> {
+    // Absent comes before in use: an NPC may still name one that is long gone.
+    let row = providers::get(conn, id)?;
     if when_in_use == WhenInUse::Refuse {
         let npcs = npcs::names_with_provider(conn, id, NAMED_MAX)?;
-        let is_default = settings::effective(conn, pins)?.default_provider == Some(ProviderName::Id(id));
+        let default = settings::effective(conn, pins)?.default_provider;
+        let is_default = default.is_some_and(|default| default.means(id, &row.name));
         if is_default || !npcs.is_empty() {
-            // Absent comes before in use: an NPC may still name one that is long gone.
-            providers::get(conn, id)?;
             return Ok(Err(ProviderRefusal::InUse { npcs, is_default }));
         }
     }
@@ -161,10 +162,10 @@ fn set(row: &mut ProviderRow, fields: ProviderFields, vault: &Vault) -> Result<(
         let before = std::mem::take(&mut row.base_url);
         row.base_url = match address {
             Some(_) if row.kind != OPENAI_CHAT => return Err(Invalid::new("baseUrl", "does not belong to this kind").into()),
-            Some(address) => base_url(&address)?.as_str().trim_end_matches('/').to_owned(),
+            Some(address) => address::parse(&address)?.as_str().trim_end_matches('/').to_owned(),
             None => own_address(&row.kind).to_owned(),
         };
-        if row.sealed_key.is_some() && fields.api_key.is_none() && server(&before) != server(&row.base_url) {
+        if row.sealed_key.is_some() && fields.api_key.is_none() && !address::same_server(&before, &row.base_url) {
             return Err(ProviderRefusal::KeyWouldMove);
         }
     }
@@ -184,36 +185,9 @@ fn set(row: &mut ProviderRow, fields: ProviderFields, vault: &Vault) -> Result<(
     Ok(())
 }
 
-/// An address that a Provider may have. Credentials and a query belong into `apiKey`: an address is shown to every Player.
-pub fn base_url(address: &str) -> Result<Url, Invalid> {
-    let refuse = |reason: &str| Err(Invalid::new("baseUrl", reason));
-    if address.len() > 2_048 {
-        return refuse("has more than 2048 bytes");
-    }
-    // The parser drops them without a word.
-    if address.chars().any(|char| char.is_whitespace() || char.is_control()) {
-        return refuse("holds spaces or control characters");
-    }
-    let Ok(url) = Url::parse(address) else { return refuse("is no URL") };
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
-        return refuse("is not http:// or https:// with a host");
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return refuse("holds credentials; send them as apiKey");
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return refuse("has a query or a fragment");
-    }
-    Ok(url)
-}
-
 /// Where a Provider of this kind is when nothing else is said; empty: nowhere on a network.
 fn own_address(kind: &str) -> &'static str {
     if kind == OPENAI_CHAT { OPENAI_URL } else { "" }
-}
-
-fn server(address: &str) -> Option<url::Origin> {
-    Url::parse(address).ok().map(|url| url.origin())
 }
 
 fn check_kind(kind: &str) -> Result<(), Invalid> {
@@ -251,7 +225,7 @@ pub fn warning(known: &registry::Known) -> Option<String> {
         return Some(format!("This build speaks {} only; the Provider can't be asked.", KINDS.join(", ")));
     }
     let url = known.base_url.as_ref()?;
-    if known.has_key() && url.scheme() == "http" && !registry::is_loopback(url) {
+    if known.has_key() && url.scheme() == "http" && !address::is_loopback(url) {
         return Some("The key is sent to another machine without encryption. Use https if you can.".to_owned());
     }
     None
@@ -261,6 +235,7 @@ pub fn warning(known: &registry::Known) -> Option<String> {
 mod tests {
     use hamlet_actors::vocabulary::NpcId;
     use serde_json::json;
+    use url::Url;
 
     use super::*;
     use crate::village::{
@@ -319,21 +294,6 @@ mod tests {
         assert_eq!(rehearsal.base_url, "");
         let body = json!({"name": "C", "kind": "rehearsal", "baseUrl": "http://a"});
         assert_eq!(made(&conn, body), Err("baseUrl does not belong to this kind".to_owned()));
-    }
-
-    #[test]
-    fn an_address_is_http_with_a_host_and_nothing_secret() {
-        for good in ["https://a.example/v1", "http://127.0.0.1:11434/v1/", "http://[::1]:1/v1", "https://ä.example"] {
-            assert!(base_url(good).is_ok(), "{good}");
-        }
-        let long = format!("https://a.example/{}", "x".repeat(2_048));
-        for bad in [
-            "", "a.example/v1", "ftp://a.example", "file:///etc/passwd", "https://", "https://u@a.example",
-            "https://u:p@a.example", "https://:p@a.example", "https://a.example/v1?key=1", "https://a.example/#a",
-            "data:text/plain,a", "javascript:alert(1)", "https://a.example/\nv1", " https://a.example", &long,
-        ] {
-            assert!(base_url(bad).is_err(), "{bad}");
-        }
     }
 
     #[test]
@@ -409,6 +369,11 @@ mod tests {
         let refused = delete(&conn, &pins, row.id, WhenInUse::Refuse).unwrap().unwrap_err();
         assert!(matches!(&refused, ProviderRefusal::InUse { npcs, is_default: true } if npcs.is_empty()), "{refused:?}");
         assert!(delete(&conn, &pins, row.id, WhenInUse::DeleteAllTheSame).unwrap().is_ok());
+        let named = made(&conn, json!({"name": "B", "kind": "openai-chat"})).unwrap();
+        let mut pinned = Pins::default();
+        pinned.pin(Setting::DefaultProviderId, json!("b"), "LLM_PROVIDER").unwrap();
+        let refused = delete(&conn, &pinned, named.id, WhenInUse::Refuse).unwrap().unwrap_err();
+        assert!(matches!(&refused, ProviderRefusal::InUse { is_default: true, .. }), "{refused:?}");
         for when in [WhenInUse::Refuse, WhenInUse::DeleteAllTheSame] {
             assert!(matches!(delete(&conn, &pins, row.id, when), Err(StoreError::NotFound)));
         }

@@ -8,8 +8,9 @@ use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use url::{Host, Url};
+use url::Url;
 
+use super::address;
 use crate::{
     store::{StoreError, providers, providers::ProviderRow},
     vault::Vault,
@@ -94,7 +95,7 @@ impl Known {
     /// Servers on this machine ask for none, as a rule; `keyless` says it of any other.
     pub fn needs_key(&self) -> bool {
         let keyless = self.quirks.get(KEYLESS) == Some(&Value::Bool(true));
-        self.kind != REHEARSAL && !keyless && !self.base_url.as_ref().is_some_and(is_loopback)
+        self.kind != REHEARSAL && !keyless && !self.base_url.as_ref().is_some_and(address::is_loopback)
     }
 
     pub fn has_key(&self) -> bool {
@@ -235,16 +236,6 @@ fn fixed_id(name: &str) -> ProviderId {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&digest[..16]);
     ProviderId(uuid::Builder::from_custom_bytes(bytes).into_uuid())
-}
-
-/// Whether the address is this machine's own.
-pub fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(domain)) => domain == "localhost" || domain.ends_with(".localhost"),
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback() || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback()),
-        None => false,
-    }
 }
 
 #[cfg(test)]

@@ -46,6 +46,16 @@ pub enum ProviderName {
     Name(String),
 }
 
+impl ProviderName {
+    /// Whether a Provider of this id and name is meant.
+    pub fn means(&self, id: ProviderId, name: &str) -> bool {
+        match self {
+            Self::Id(named) => *named == id,
+            Self::Name(named) => named.eq_ignore_ascii_case(name),
+        }
+    }
+}
+
 impl fmt::Display for ProviderName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
