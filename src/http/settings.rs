@@ -137,7 +137,7 @@ mod tests {
             "stepLimit": from("default", json!(16)),
             "windowTokens": from("default", json!(60_000)),
             "whenUnwatched": from("default", json!({"finish": true})),
-            "signUp": from("default", json!("invite")),
+            "signUp": from("default", json!("closed")),
         });
         assert_eq!(village.done(ADA, Method::GET, SETTINGS, Value::Null).await, expected);
         assert_eq!(village.refused("", Method::GET, SETTINGS, Value::Null).await.0, 401);

@@ -34,7 +34,7 @@ impl Default for Settings {
             step_limit: 16,
             window_tokens: 60_000,
             when_unwatched: WhenUnwatched::Finish,
-            sign_up: SignUp::Invite,
+            sign_up: SignUp::Closed,
         }
     }
 }
