@@ -1,6 +1,7 @@
 //! The Village's own things: who lives there, which Providers are known, what is set, and which model an NPC speaks with.
 //! Rules over plain values and short reads; no route and no wire format of a Provider is known here.
 
+pub mod address;
 pub mod npc;
 pub mod patch;
 pub mod provider;

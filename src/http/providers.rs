@@ -20,7 +20,7 @@ use crate::{
     auth::{Admin, Who},
     store::providers::ProviderRow,
     village::{
-        VillageState,
+        VillageState, address,
         patch::Object,
         provider::{self, ProviderFields, WhenInUse},
         registry::{self, Known, Source},
@@ -59,8 +59,7 @@ impl From<Known> for View {
         Self {
             has_key: known.has_key(),
             warning: provider::warning(&known),
-            // An address of the environment may hold a user and a password: scheme, host and path are all that is shown.
-            base_url: known.base_url.map(|url| format!("{}{}", url.origin().ascii_serialization(), url.path())),
+            base_url: known.base_url.as_ref().map(address::shown),
             id: known.id,
             name: known.name,
             kind: known.kind,
@@ -156,4 +155,139 @@ fn refuse_given(village: &VillageState, id: ProviderId) -> Result<(), ApiError> 
         Source::BuiltIn | Source::Stored => "is part of Hamlet",
     };
     Err(ApiError::new(ErrorCode::SettingPinned, format!("{} {by} and can't be changed here.", known.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        http::village::testing::{ADA, ADMIN, TestVillage},
+        vault::Vault,
+        village::{registry::EnvironmentProviders, settings::Pins},
+    };
+
+    const PROVIDERS: &str = "/api/providers";
+    const REHEARSAL: &str = "c5e43c42-031f-8ec2-ac3f-66ff626a8ffc";
+
+    fn path(provider: &Value) -> String {
+        format!("{PROVIDERS}/{}", provider["id"].as_str().unwrap())
+    }
+
+    fn new_provider() -> Value {
+        json!({"name": "Mine", "kind": "openai-chat", "baseUrl": "http://10.0.0.1/v1/", "apiKey": "sk-secret", "quirks": {"a": 1}})
+    }
+
+    #[tokio::test]
+    async fn a_key_goes_in_and_never_comes_out() {
+        let village = TestVillage::new().await;
+        let (status, made) = village.ask(ADMIN, Method::POST, PROVIDERS, new_provider()).await;
+        assert_eq!(status, 201);
+        let mut expected = json!({
+            "id": made["id"], "name": "Mine", "kind": "openai-chat", "baseUrl": "http://10.0.0.1/v1", "hasKey": true,
+            "quirks": {"a": 1}, "source": "stored",
+            "warning": "The key is sent to another machine without encryption. Use https if you can.",
+        });
+        assert_eq!(made, expected);
+        assert_eq!(village.done(ADA, Method::GET, &path(&made), Value::Null).await, expected);
+        let list = village.done(ADA, Method::GET, PROVIDERS, Value::Null).await;
+        let rehearsal = json!({
+            "id": REHEARSAL, "name": "Rehearsal", "kind": "rehearsal", "baseUrl": null, "hasKey": false, "quirks": {},
+            "source": "built-in",
+        });
+        assert_eq!(list, json!({"items": [expected, rehearsal], "next": null}));
+        let cleared = village.done(ADMIN, Method::PATCH, &path(&made), json!({"apiKey": null})).await;
+        expected["hasKey"] = json!(false);
+        expected.as_object_mut().unwrap().remove("warning");
+        assert_eq!(cleared, expected);
+    }
+
+    #[tokio::test]
+    async fn a_key_sealed_with_another_key_file_reads_as_none_with_a_warning() {
+        let village = TestVillage::new().await;
+        let made = village.done(ADMIN, Method::POST, PROVIDERS, new_provider()).await;
+        let other = Vault::new(&[8; 32]);
+        let row = village
+            .state
+            .store
+            .read({
+                let id: ProviderId = made["id"].as_str().unwrap().parse().unwrap();
+                move |conn| crate::store::providers::get(conn, id)
+            })
+            .await
+            .unwrap();
+        let view = serde_json::to_value(View::from(registry::of_row(row, &other).unwrap())).unwrap();
+        assert_eq!(view["hasKey"], json!(false));
+        assert!(view["warning"].as_str().unwrap().contains("can't be opened"));
+    }
+
+    #[tokio::test]
+    async fn only_an_admin_adds_changes_and_deletes() {
+        let village = TestVillage::new().await;
+        let made = village.done(ADMIN, Method::POST, PROVIDERS, new_provider()).await;
+        for (method, path) in [(Method::POST, PROVIDERS.to_owned()), (Method::PATCH, path(&made)), (Method::DELETE, path(&made))] {
+            assert_eq!(village.refused(ADA, method.clone(), &path, json!({})).await, (403, "FORBIDDEN".to_owned()), "{method}");
+            assert_eq!(village.refused("", method, &path, json!({})).await, (401, "UNAUTHENTICATED".to_owned()));
+        }
+        assert_eq!(village.refused("", Method::GET, PROVIDERS, Value::Null).await.0, 401);
+    }
+
+    #[tokio::test]
+    async fn what_has_no_row_cannot_be_changed_here_and_shows_no_credentials() {
+        let environment = EnvironmentProviders {
+            openai_api_key: Some("sk-env".into()),
+            openai_base_url: Some(url::Url::parse("https://user:pass@llm.example/v1?token=abc").unwrap()),
+            ..EnvironmentProviders::default()
+        };
+        let village = TestVillage::with(environment, Vec::new(), Pins::default()).await;
+        let list = village.done(ADA, Method::GET, PROVIDERS, Value::Null).await;
+        assert_eq!(list["items"][0]["source"], "environment");
+        assert_eq!(list["items"][0]["baseUrl"], "https://llm.example/v1");
+        for secret in ["sk-env", "pass", "abc"] {
+            assert!(!list.to_string().contains(secret), "{secret}");
+        }
+        for given in list["items"].as_array().unwrap() {
+            for method in [Method::PATCH, Method::DELETE] {
+                let refused = village.refused(ADMIN, method, &path(given), json!({})).await;
+                assert_eq!(refused, (409, "SETTING_PINNED".to_owned()), "{given}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn deleting_one_that_is_in_use_says_who_uses_it_and_can_be_forced() {
+        let village = TestVillage::new().await;
+        let made = village.done(ADMIN, Method::POST, PROVIDERS, new_provider()).await;
+        village.done(ADA, Method::POST, "/api/npcs", json!({"name": "Ada", "providerId": made["id"]})).await;
+        let (status, answer) = village.ask(ADMIN, Method::DELETE, &path(&made), Value::Null).await;
+        assert_eq!(status, 409);
+        assert_eq!(answer["error"]["details"], json!({"npcs": ["Ada"], "isDefault": false}));
+        for not_meant in ["?force=0", "?force=yes", "?forced=1"] {
+            let (status, _) = village.ask(ADMIN, Method::DELETE, &format!("{}{not_meant}", path(&made)), Value::Null).await;
+            assert!(status.is_client_error(), "{not_meant}");
+        }
+        let (status, _) = village.ask(ADMIN, Method::DELETE, &format!("{}?force=1", path(&made)), Value::Null).await;
+        assert_eq!(status, 204);
+        assert_eq!(village.refused(ADMIN, Method::DELETE, &path(&made), Value::Null).await.0, 404);
+    }
+
+    #[tokio::test]
+    async fn whatever_is_malformed_is_refused_with_a_code() {
+        let village = TestVillage::new().await;
+        let made = village.done(ADMIN, Method::POST, PROVIDERS, new_provider()).await;
+        for body in [
+            "", "[]", r#"["A","rehearsal"]"#, "{", r#"{"name":"A","kind":"smoke"}"#, r#"{"name":null}"#, r#"{"name":"A\nB"}"#,
+            r#"{"name":"\u0000","kind":"rehearsal"}"#, r#"{"name":"A","kind":"openai-chat","baseUrl":"ftp://a"}"#,
+            r#"{"name":"A","kind":"openai-chat","apiKey":""}"#, r#"{"name":"A","kind":"openai-chat","apiKey":7}"#,
+            r#"{"name":"A","kind":"openai-chat","quirks":[]}"#, r#"{"name":"A","kind":"openai-chat","hasKey":true}"#,
+        ] {
+            for (method, path) in [(Method::POST, PROVIDERS.to_owned()), (Method::PATCH, path(&made))] {
+                let (status, answer) = village.ask_raw(ADMIN, method.clone(), &path, body).await;
+                assert_eq!((status.as_u16(), &answer["error"]["code"]), (400, &json!("INVALID_BODY")), "{method} {body}");
+            }
+        }
+        assert_eq!(village.refused(ADMIN, Method::PATCH, "/api/providers/x", json!({})).await.0, 404);
+    }
 }

@@ -85,6 +85,7 @@ fn view(conn: &Connection, state: &VillageState) -> Result<Map<String, Value>, S
     let known = registry::known(conn, &state.vault, &state.environment, &state.found)?;
     let effective = settings::effective(conn, &state.pins)?;
     let in_store = stored::all(conn)?;
+    // A default that is gone is shown as it was set: turns are refused, and this page is where to repair it.
     let default = resolve::default_provider(&effective, &known).ok();
     let mut view = Map::new();
     for setting in Setting::ALL {
@@ -107,4 +108,98 @@ fn unknown(name: &str) -> ApiError {
     let known = Setting::ALL.map(Setting::name).join(", ");
     let name: String = name.chars().take(64).collect();
     ApiError::invalid(format!("There is no setting {name:?}. There are: {known}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+
+    use super::*;
+    use crate::{
+        http::village::testing::{ADA, ADMIN, TestVillage},
+        village::{registry::EnvironmentProviders, settings::Pins},
+    };
+
+    const SETTINGS: &str = "/api/settings";
+    const REHEARSAL: &str = "c5e43c42-031f-8ec2-ac3f-66ff626a8ffc";
+
+    fn from(source: &str, value: Value) -> Value {
+        json!({"value": value, "source": source})
+    }
+
+    #[tokio::test]
+    async fn with_nothing_set_every_setting_is_shown_with_its_default() {
+        let village = TestVillage::new().await;
+        let expected = json!({
+            "defaultProviderId": from("default", json!(REHEARSAL)),
+            "defaultModel": from("default", json!("rehearsal")),
+            "hopLimit": from("default", json!(6)),
+            "stepLimit": from("default", json!(16)),
+            "windowTokens": from("default", json!(60_000)),
+            "whenUnwatched": from("default", json!({"finish": true})),
+            "signUp": from("default", json!("closed")),
+        });
+        assert_eq!(village.done(ADA, Method::GET, SETTINGS, Value::Null).await, expected);
+        assert_eq!(village.refused("", Method::GET, SETTINGS, Value::Null).await.0, 401);
+    }
+
+    #[tokio::test]
+    async fn an_admin_sets_and_resets_what_a_player_only_reads() {
+        let village = TestVillage::new().await;
+        let change = json!({"hopLimit": 2, "whenUnwatched": {"abortAfterSeconds": 0}, "defaultProviderId": REHEARSAL});
+        assert_eq!(village.refused(ADA, Method::PATCH, SETTINGS, change.clone()).await, (403, "FORBIDDEN".to_owned()));
+        let set = village.done(ADMIN, Method::PATCH, SETTINGS, change).await;
+        assert_eq!(set["hopLimit"], from("stored", json!(2)));
+        assert_eq!(set["whenUnwatched"], from("stored", json!({"abortAfterSeconds": 0})));
+        assert_eq!(set["defaultProviderId"], from("stored", json!(REHEARSAL)));
+        assert_eq!(village.done(ADA, Method::GET, SETTINGS, Value::Null).await, set);
+        let reset = village.done(ADMIN, Method::PATCH, SETTINGS, json!({"hopLimit": null, "signUp": null})).await;
+        assert_eq!(reset["hopLimit"], from("default", json!(6)));
+        assert_eq!(reset["defaultProviderId"], from("stored", json!(REHEARSAL)));
+    }
+
+    #[tokio::test]
+    async fn a_change_that_does_not_fit_changes_nothing() {
+        let village = TestVillage::new().await;
+        let before = village.done(ADA, Method::GET, SETTINGS, Value::Null).await;
+        for bad in [
+            json!({"hopLimit": 3, "stepLimit": 0}),
+            json!({"hopLimit": 3, "modelRoles": {}}),
+            json!({"hopLimit": 3, "_seeded": null}),
+            json!({"hopLimit": 3, "defaultProviderId": "rehearsal"}),
+            json!({"hopLimit": 3, "defaultProviderId": "0198c0de-0000-7000-8000-000000000000"}),
+            json!({"hopLimit": {"value": 3}}),
+            json!([]),
+            json!("hopLimit"),
+        ] {
+            let refused = village.refused(ADMIN, Method::PATCH, SETTINGS, bad.clone()).await;
+            assert_eq!(refused, (400, "INVALID_BODY".to_owned()), "{bad}");
+        }
+        assert_eq!(village.done(ADA, Method::GET, SETTINGS, Value::Null).await, before);
+    }
+
+    #[tokio::test]
+    async fn a_pinned_setting_says_by_what_and_is_not_changed() {
+        let mut pins = Pins::default();
+        pins.pin(Setting::HopLimit, json!(0), "HAMLET_HOP_LIMIT").unwrap();
+        pins.pin(Setting::DefaultProviderId, json!("openrouter"), "LLM_PROVIDER").unwrap();
+        let environment = EnvironmentProviders {
+            openai_api_key: Some("sk".into()),
+            openrouter_api_key: Some("sk-or".into()),
+            ..EnvironmentProviders::default()
+        };
+        let village = TestVillage::with(environment, Vec::new(), pins).await;
+        let shown = village.done(ADA, Method::GET, SETTINGS, Value::Null).await;
+        assert_eq!(shown["hopLimit"], from("HAMLET_HOP_LIMIT", json!(0)));
+        let openrouter = "ff8aed5b-fb4a-8a0a-9658-e8a892e61790";
+        assert_eq!(shown["defaultProviderId"], from("LLM_PROVIDER", json!(openrouter)));
+        assert_eq!(shown["defaultModel"], from("default", json!("openrouter/auto")));
+        for value in [json!(5), Value::Null] {
+            let (status, answer) = village.ask(ADMIN, Method::PATCH, SETTINGS, json!({"stepLimit": 9, "hopLimit": value})).await;
+            assert_eq!((status.as_u16(), &answer["error"]["code"]), (409, &json!("SETTING_PINNED")));
+            let message = answer["error"]["message"].as_str().unwrap();
+            assert_eq!(message, "hopLimit is set by HAMLET_HOP_LIMIT and can't be changed here.");
+        }
+        assert_eq!(village.done(ADA, Method::GET, SETTINGS, Value::Null).await, shown);
+    }
 }

@@ -68,3 +68,6 @@ fn sentence(error: &impl fmt::Display) -> String {
     let mut rest = text.chars();
     rest.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), rest.as_str()))
 }
+
+#[cfg(test)]
+pub mod testing;

@@ -1,14 +1,14 @@
-//! Settings that were stored, name by name, as JSON. Names that begin with `_` are the program's own marks and are no
-//! settings. What a value means and which come before it is decided elsewhere.
+//! Settings that were stored, name by name, as JSON. Names that begin with `_` are the program's own marks. What
+//! a name means and which values come before the stored one is decided elsewhere.
 
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Map, Value};
 
 use super::StoreError;
 
-/// All stored settings.
+/// All rows, marks included.
 pub fn all(conn: &Connection) -> Result<Map<String, Value>, StoreError> {
-    let mut statement = conn.prepare_cached("SELECT name, value FROM settings WHERE substr(name, 1, 1) <> '_'")?;
+    let mut statement = conn.prepare_cached("SELECT name, value FROM settings")?;
     let mut rows = statement.query([])?;
     let mut all = Map::new();
     while let Some(row) = rows.next()? {

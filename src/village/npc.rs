@@ -343,4 +343,18 @@ mod tests {
             assert!(serde_json::from_value::<NpcFields>(body.clone()).is_err(), "{body}");
         }
     }
+
+    #[test]
+    fn after_a_hundred_of_one_name_the_slug_is_made_of_the_id() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(include_str!("../../schema.sql")).unwrap();
+        let mut last = None;
+        for _ in 0..=NUMBERED {
+            let making = Making { id: NpcId::generate(), by: None, at: Timestamp::from_millis(0) };
+            let fields = NpcFields { name: Some("Ada".into()), ..NpcFields::default() };
+            last = Some(create(&conn, fields, making, &[]).unwrap().unwrap().npc);
+        }
+        let last = last.unwrap();
+        assert_eq!(last.slug, format!("ada-{}", last.id.0.simple()));
+    }
 }

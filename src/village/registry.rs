@@ -8,9 +8,9 @@ use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use url::{Host, Url};
-use uuid::Uuid;
+use url::Url;
 
+use super::address;
 use crate::{
     store::{StoreError, providers, providers::ProviderRow},
     vault::Vault,
@@ -27,6 +27,7 @@ pub const KEYLESS: &str = "keyless";
 const OPENAI: &str = "OpenAI";
 const OPENROUTER: &str = "OpenRouter";
 const OLLAMA: &str = "Ollama";
+const OPENAI_HOST: &str = "api.openai.com";
 pub const OPENAI_URL: &str = "https://api.openai.com/v1";
 const OPENROUTER_URL: &str = "https://openrouter.ai/api/v1";
 /// For who sets a key and nothing else; `defaultModel` comes before it.
@@ -95,7 +96,7 @@ impl Known {
     /// Servers on this machine ask for none, as a rule; `keyless` says it of any other.
     pub fn needs_key(&self) -> bool {
         let keyless = self.quirks.get(KEYLESS) == Some(&Value::Bool(true));
-        self.kind != REHEARSAL && !keyless && !self.base_url.as_ref().is_some_and(is_loopback)
+        self.kind != REHEARSAL && !keyless && !self.base_url.as_ref().is_some_and(address::is_loopback)
     }
 
     pub fn has_key(&self) -> bool {
@@ -190,11 +191,14 @@ fn of_environment(environment: &EnvironmentProviders) -> Vec<Known> {
     let mut known = Vec::new();
     let EnvironmentProviders { openai_api_key, openai_base_url, openrouter_api_key, ollama_url } = environment;
     if openai_api_key.is_some() || openai_base_url.is_some() {
+        let own = openai_base_url.as_ref().filter(|url| url.host_str() != Some(OPENAI_HOST));
         known.push(Known {
             base_url: openai_base_url.clone().or_else(|| Url::parse(OPENAI_URL).ok()),
+            // Who gives an address of their own and no key has a server that asks for none.
+            quirks: if own.is_some() && openai_api_key.is_none() { keyless() } else { Map::new() },
             key: openai_api_key.clone().map_or(KeyState::None, KeyState::Held),
             // Another server behind the same variables has other models.
-            default_model: openai_base_url.is_none().then(|| OPENAI_MODEL.to_owned()),
+            default_model: own.is_none().then(|| OPENAI_MODEL.to_owned()),
             ..openai_chat(OPENAI)
         });
     }
@@ -238,16 +242,6 @@ fn fixed_id(name: &str) -> ProviderId {
     ProviderId(uuid::Builder::from_custom_bytes(bytes).into_uuid())
 }
 
-/// Whether the address is this machine's own.
-pub fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(domain)) => domain == "localhost" || domain.ends_with(".localhost"),
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback() || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback()),
-        None => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use secrecy::ExposeSecret;
@@ -270,7 +264,11 @@ mod tests {
     fn the_ids_of_providers_without_a_row_never_change() {
         let ids = ["Rehearsal", "OpenAI", "OpenRouter", "Ollama", "LM Studio"].map(|name| fixed_id(name).to_string());
         assert_eq!(ids, [
-            "?", "?", "?", "?", "?",
+            "c5e43c42-031f-8ec2-ac3f-66ff626a8ffc",
+            "49aa2f82-015a-82de-bb15-1ff8c83881cb",
+            "ff8aed5b-fb4a-8a0a-9658-e8a892e61790",
+            "e494428a-b811-8d6e-875e-b19a8c3e61be",
+            "64b2449a-d7a1-8816-9c43-392297b3b2ea",
         ]);
         assert_eq!(fixed_id("ollama"), fixed_id("Ollama"));
     }
@@ -303,11 +301,23 @@ mod tests {
     }
 
     #[test]
-    fn another_server_behind_openais_variables_has_no_model_of_openai() {
-        let mut environment = EnvironmentProviders { openai_base_url: Some(url("https://llm.example/v1")), ..Default::default() };
-        assert_eq!(summary(&given(&environment, &[]))[0], entry("OpenAI", Source::Environment, None, false));
-        environment.openai_base_url = Some(url("http://localhost:8080/v1"));
-        assert_eq!(summary(&given(&environment, &[]))[0], entry("OpenAI", Source::Environment, None, true));
+    fn another_server_behind_openais_variables_needs_no_key_and_has_no_model_of_openai() {
+        let table = [
+            ("https://llm.example/v1", None, None, true),
+            ("https://llm.example/v1", Some("sk"), None, true),
+            ("http://localhost:8080/v1", None, None, true),
+            ("https://api.openai.com/v1", None, Some("gpt-4.1-mini"), false),
+            ("https://api.openai.com/v1", Some("sk"), Some("gpt-4.1-mini"), true),
+        ];
+        for (base_url, key, model, ready) in table {
+            let environment = EnvironmentProviders {
+                openai_api_key: key.map(SecretString::from),
+                openai_base_url: Some(url(base_url)),
+                ..EnvironmentProviders::default()
+            };
+            let given = given(&environment, &[]);
+            assert_eq!(summary(&given)[0], entry("OpenAI", Source::Environment, model, ready), "{base_url} {key:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use hamlet_actors::vocabulary::{ErrorCode, Npc};
 
 use super::{
     registry::{KINDS, KeyState, Known, REHEARSAL, Source},
-    settings::{ProviderName, Settings},
+    settings::Settings,
 };
 
 /// A Provider that can be asked now, and the model to ask for.
@@ -69,7 +69,8 @@ pub fn resolve<'a>(npc: &Npc, settings: &Settings, known: &'a [Known]) -> Result
 /// else the rehearsal.
 pub fn default_provider<'a>(settings: &Settings, known: &'a [Known]) -> Result<&'a Known, ResolveRefusal> {
     if let Some(named) = &settings.default_provider {
-        return named.among(known).ok_or_else(|| ResolveRefusal::DefaultGone { named: named.to_string() });
+        let meant = known.iter().find(|known| named.means(known.id, &known.name));
+        return meant.ok_or_else(|| ResolveRefusal::DefaultGone { named: named.to_string() });
     }
     let first = |source: Source| {
         known.iter().find(|known| {
@@ -115,15 +116,6 @@ fn ready(provider: &Known) -> Result<(), ResolveRefusal> {
     }
 }
 
-impl ProviderName {
-    fn among<'a>(&self, known: &'a [Known]) -> Option<&'a Known> {
-        known.iter().find(|known| match self {
-            Self::Id(id) => known.id == *id,
-            Self::Name(name) => known.name.eq_ignore_ascii_case(name),
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use hamlet_actors::vocabulary::{ModelParams, NpcId, ProviderId};
@@ -132,6 +124,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::village::settings::ProviderName;
 
     const ENV: u128 = 1;
     const FOUND: u128 = 2;

@@ -34,7 +34,7 @@ impl Default for Settings {
             step_limit: 16,
             window_tokens: 60_000,
             when_unwatched: WhenUnwatched::Finish,
-            sign_up: SignUp::Invite,
+            sign_up: SignUp::Closed,
         }
     }
 }
@@ -44,6 +44,16 @@ impl Default for Settings {
 pub enum ProviderName {
     Id(ProviderId),
     Name(String),
+}
+
+impl ProviderName {
+    /// Whether a Provider of this id and name is meant.
+    pub fn means(&self, id: ProviderId, name: &str) -> bool {
+        match self {
+            Self::Id(named) => *named == id,
+            Self::Name(named) => named.eq_ignore_ascii_case(name),
+        }
+    }
 }
 
 impl fmt::Display for ProviderName {
