@@ -15,6 +15,7 @@ use super::{
     text::{self, Invalid},
 };
 use crate::{
+    providers::Quirks,
     store::{StoreError, npcs, providers, providers::ProviderRow},
     vault::{Vault, VaultError},
 };
@@ -213,7 +214,10 @@ fn check_quirks(quirks: &Map<String, Value>) -> Result<(), Invalid> {
     if quirks.get(KEYLESS).is_some_and(|keyless| !keyless.is_boolean()) {
         return Err(Invalid::new("quirks", format!("holds a {KEYLESS} that is neither true nor false")));
     }
-    Ok(())
+    let wire: Map<String, Value> = quirks.iter().filter(|(name, _)| *name != KEYLESS).map(|(n, v)| (n.clone(), v.clone())).collect();
+    serde_json::from_value::<Quirks>(Value::Object(wire))
+        .map(drop)
+        .map_err(|error| Invalid::new("quirks", format!("does not fit: {error}")))
 }
 
 /// What an admin should know of this Provider, beyond what is refused.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::text::{self, Invalid};
-use crate::store::{StoreError, settings};
+use crate::{auth::SignUp, store::{StoreError, settings}};
 
 /// The values that hold now.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ impl Default for Settings {
             step_limit: 16,
             window_tokens: 60_000,
             when_unwatched: WhenUnwatched::Finish,
-            sign_up: SignUp::Closed,
+            sign_up: SignUp::default(),
         }
     }
 }
@@ -63,15 +63,6 @@ impl fmt::Display for ProviderName {
             Self::Name(name) => f.write_str(name),
         }
     }
-}
-
-/// Who may make an account for themselves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SignUp {
-    Closed,
-    Invite,
-    Open,
 }
 
 /// The name of a setting.

@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
+    conversation::{Begun, event::Idempotency},
     ports::End,
-    vocabulary::{Author, AuthorKind, ErrorCode, FinishReason, MessageId, ProviderId, Transcript},
+    vocabulary::{Author, AuthorKind, ErrorCode, FinishReason, MessageId, PlayerId, ProviderId, Transcript},
 };
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -85,6 +86,10 @@ impl Desk {
     }
 
     fn begin(&mut self, n: u128, intent: Intent) -> Ticket {
+        self.begin_under(n, intent, None)
+    }
+
+    fn begin_under(&mut self, n: u128, intent: Intent, idempotency: Option<Idempotency>) -> Ticket {
         let ticket = Ticket(u64::try_from(n).unwrap_or_default());
         let begin = Begin {
             turn: TurnId(uuid(n)),
@@ -94,7 +99,7 @@ impl Desk {
             provider_name: "mock".into(),
             model: (ProviderId(uuid(9)), "m".into()),
             hop: Hop { count: 0, limit: 6 },
-            idempotency: None,
+            idempotency,
             now: at(self.now),
         };
         self.give(Event::BeginAsked { begin: Box::new(begin), ticket });
@@ -195,6 +200,25 @@ fn a_second_turn_is_refused_while_one_is_admitted_and_while_one_runs() {
     let third = desk.say(3, "and me");
     assert_eq!(desk.answers.last(), Some(&(third, busy)));
     assert_eq!(desk.submitted.len(), 1, "nothing of a refused turn is stored");
+}
+
+#[test]
+fn a_repeat_under_the_same_key_joins_the_turn_and_another_body_does_not() {
+    let mut desk = Desk::new();
+    let key = |hash| Some(Idempotency { player: PlayerId(uuid(4)), key: "k".into(), body_hash: [hash; 32] });
+    let ask = |desk: &mut Desk, n: u128, hash| {
+        let intent = Intent::Send { message: MessageId(uuid(n * 100)), author: author("p"), text: "hi".into(), client_id: None };
+        desk.begin_under(n, intent, key(hash))
+    };
+    let (first, second) = (ask(&mut desk, 1, 0), ask(&mut desk, 2, 0));
+    let other = ask(&mut desk, 3, 1);
+    let busy = Answer::Begun(Err(BeginRefusal::Busy { running: TurnId(uuid(1)) }));
+    assert_eq!(desk.answers, vec![(other, busy)]);
+    desk.settle(Ok(()));
+    let third = ask(&mut desk, 4, 0);
+    let begun = |ticket| (ticket, Answer::Begun(Ok(Begun { turn: TurnId(uuid(1)), message: reply(1), cursor: 10 })));
+    assert_eq!(desk.answers[1..], [begun(first), begun(second), begun(third)]);
+    assert_eq!(desk.submitted.len(), 1);
 }
 
 #[test]
