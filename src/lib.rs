@@ -1,6 +1,7 @@
 //! The server: gates, routes, store, Providers. The engine is the crate `hamlet-actors`.
 
 pub mod auth;
+pub mod backup;
 pub mod config;
 pub mod gates;
 pub mod http;
