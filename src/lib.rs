@@ -2,6 +2,9 @@
 
 pub mod app;
 pub mod auth;
+pub mod backup;
+pub mod cli;
+pub mod config;
 pub mod gates;
 pub mod http;
 pub mod providers;

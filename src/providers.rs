@@ -80,6 +80,6 @@ pub fn build(spec: ProviderSpec, clients: &Clients) -> Arc<dyn Provider> {
     let ProviderSpec { id, name, kind, base_url: _, api_key, quirks } = spec;
     match kind {
         ProviderKind::OpenAiChat => Arc::new(OpenAiChat::new(id, name, base_url, api_key, quirks, clients.clone())),
-        ProviderKind::Rehearsal => Arc::new(Rehearsal::new(id, name)),
+        ProviderKind::Rehearsal => Arc::new(Rehearsal::new(id, name).at_pace(clients.limits.rehearsal_pace)),
     }
 }

@@ -2,11 +2,13 @@
 //! stored.
 
 pub mod connections;
+mod program;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::Router;
 use hamlet_actors::{engine::NotStarted, village::Upkeep, vocabulary::Timestamp};
+pub use program::{StartError, blocking};
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 

@@ -2,7 +2,7 @@
 //! its children knows SQL.
 
 pub mod accounts;
-mod backup;
+pub mod backup;
 mod batch;
 mod checkpoint;
 pub mod conversations;

@@ -21,6 +21,8 @@ pub struct Limits {
     pub retries: u32,
     /// The first pause is up to this long, each further one up to twice its predecessor.
     pub backoff: Duration,
+    /// Pieces a second of the rehearsal; 0 is as fast as they are taken.
+    pub rehearsal_pace: u32,
     /// The longest pause, whether of our own or one that the Provider asked for.
     pub longest_pause: Duration,
 }
@@ -35,6 +37,7 @@ impl Default for Limits {
             retries: 2,
             backoff: Duration::from_millis(500),
             longest_pause: Duration::from_secs(20),
+            rehearsal_pace: 40,
         }
     }
 }
