@@ -1,6 +1,9 @@
 //! The server as a program: configuration to setup, the first screen, logs, signals.
 
-use std::{io, sync::Arc};
+use std::{
+    io::{self, IsTerminal},
+    sync::Arc,
+};
 
 use hamlet_actors::village::Upkeep;
 use serde_json::{Value, json};
@@ -190,7 +193,9 @@ async fn who_answers(village: &VillageState) -> Result<String, ServeError> {
 fn log(config: &Config) {
     // ractor tells of each actor's life at info.
     let filter = EnvFilter::try_new(format!("ractor=warn,{}", config.log)).unwrap_or_else(|_| EnvFilter::new("info"));
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter)
+        .with_ansi(io::stderr().is_terminal())
+        .with_writer(io::stderr);
     let installed = match config.log_format {
         LogFormat::Text => subscriber.try_init(),
         LogFormat::Json => subscriber.json().flatten_event(true).try_init(),

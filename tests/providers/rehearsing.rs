@@ -21,7 +21,7 @@ fn asked(items: Vec<RequestItem>) -> ModelRequest {
     let tool = |name: &str| ToolSpec { name: name.into(), description: String::new(), parameters: json!({}) };
     ModelRequest {
         model: "rehearsal".into(),
-        system: "You are Ada, the baker. You bake.".into(),
+        system: "# Who you are\nYou are Ada, the baker.\n\n# Instructions\nYou bake.".into(),
         items,
         tools: vec![tool("look"), tool("look_up")],
         params: ModelParams::default(),

@@ -147,10 +147,10 @@ fn long(npc: &str) -> String {
     text
 }
 
-/// `You are Ada, the baker.` and `Ada, the baker` both begin with who speaks.
+/// The first `You are Ada, the baker.` of the prompt says who speaks.
 fn name_in(system: &str) -> &str {
-    let start = system.trim_start();
-    let start = start.strip_prefix("You are ").unwrap_or(start);
+    const BEFORE: &str = "You are ";
+    let start = system.find(BEFORE).and_then(|at| system.get(at + BEFORE.len()..)).unwrap_or_default();
     let name = start.split([',', '.', '\n', '(', ':', ';', '—']).next().unwrap_or_default().trim();
     if name.is_empty() || name.chars().count() > 60 { "the NPC" } else { name }
 }
