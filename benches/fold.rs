@@ -1,5 +1,5 @@
 //! The fold and the Conversation's state, per delta. Both must be linear: twice the deltas, twice the time.
-#![expect(missing_docs, clippy::unwrap_used, reason = "a bench that fails, fails")]
+#![expect(clippy::unwrap_used, reason = "a bench that fails, fails")]
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hamlet_actors::{
@@ -82,9 +82,9 @@ fn apply(c: &mut Criterion) {
             running,
             |(mut state, turn, _)| {
                 let now = Timestamp::from_millis(1);
-                for n in 0..deltas {
+                for _ in 0..deltas {
                     let deltas = vec![Delta::Text("word ".into())];
-                    black_box(state.apply(Event::DeltasArrived { turn, deltas, ticket: Ticket(n), now }));
+                    black_box(state.apply(Event::DeltasArrived { turn, deltas, now }));
                     black_box(state.apply(Event::Settled { outcome: Ok(()), now }));
                 }
                 state

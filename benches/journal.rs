@@ -1,5 +1,5 @@
 //! Journal rows a second, from submit to commit, with 1, 32 and 256 Conversations that each have one batch in flight.
-#![expect(missing_docs, clippy::unwrap_used, reason = "a bench that fails, fails")]
+#![expect(clippy::unwrap_used, reason = "a bench that fails, fails")]
 
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@
 mod buffer;
 mod cancel;
 mod context;
+mod gate;
 mod unwatched;
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
@@ -12,7 +13,8 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
-pub use cancel::Cancel;
+pub use cancel::{Cancel, Cancelled, cancellation};
+pub use gate::Gate;
 pub use unwatched::WhenUnwatched;
 
 use crate::{
@@ -54,7 +56,9 @@ pub struct TurnTask {
     pub actor: ractor::ActorRef<ConversationMsg>,
     /// Resolves when the admission is stored; dropped when it was refused.
     pub released: oneshot::Receiver<()>,
-    pub cancel: Cancel,
+    pub cancelled: Cancelled,
+    /// Opened by the actor when the report that is on its way is durable.
+    pub gate: Arc<Gate>,
 }
 
 impl TurnTask {
@@ -84,7 +88,7 @@ impl TurnTask {
     }
 
     async fn answer(self, buffer: &mut Buffer) -> Ending {
-        let Self { conversation, turn, before_position, plan, journal, windows, log, actor, released, cancel } = self;
+        let Self { conversation, turn, before_position, plan, journal, windows, log, actor, released, mut cancelled, gate } = self;
         let leaving = unwatched::left(log, plan.when_unwatched);
         tokio::pin!(leaving);
         let gathered = async {
@@ -95,7 +99,7 @@ impl TurnTask {
         };
         let (window, released) = tokio::select! {
             biased;
-            ending = cancel.asked() => return ending,
+            ending = cancelled.asked() => return ending,
             gathered = gathered => gathered,
         };
         if !released {
@@ -109,10 +113,10 @@ impl TurnTask {
             }
         };
         let request = context::request(&plan, window.said());
-        let reports = Reports { turn, actor };
+        let reports = Reports { turn, actor, gate };
         tokio::select! {
             biased;
-            ending = cancel.asked() => ending,
+            ending = cancelled.asked() => ending,
             () = &mut leaving => Ending::Aborted,
             ending = stream(&*plan.provider, request, reports, buffer) => ending,
         }
@@ -122,17 +126,14 @@ impl TurnTask {
 /// Reads the Provider's stream to its end. At most one report is on its way; what arrives meanwhile becomes the next.
 async fn stream(provider: &dyn Provider, request: ModelRequest, reports: Reports, buffer: &mut Buffer) -> Ending {
     let mut events = provider.ask(request);
-    let mut report: Option<oneshot::Receiver<()>> = None;
     loop {
+        if !buffer.is_empty() && reports.gate.pass() && !reports.send(buffer) {
+            // The actor is gone, and its successor has ended this Message.
+            return Ending::Panicked;
+        }
         tokio::select! {
             biased;
-            taken = taken(&mut report) => {
-                if taken.is_err() {
-                    // The actor is gone, and its successor has ended this Message.
-                    return Ending::Panicked;
-                }
-                report = if buffer.is_empty() { None } else { Some(reports.send(buffer)) };
-            }
+            () = reports.gate.opened(), if !buffer.is_empty() => {}
             read = events.next(), if buffer.bytes() < BUFFER_LIMIT => {
                 let Some(read) = read else { return Ending::Provider(End::Truncated) };
                 for event in read {
@@ -142,32 +143,20 @@ async fn stream(provider: &dyn Provider, request: ModelRequest, reports: Reports
                         ProviderEvent::End(end) => return Ending::Provider(end),
                     }
                 }
-                if report.is_none() && !buffer.is_empty() {
-                    report = Some(reports.send(buffer));
-                }
             }
         }
-    }
-}
-
-async fn taken(report: &mut Option<oneshot::Receiver<()>>) -> Result<(), oneshot::error::RecvError> {
-    match report {
-        Some(answer) => answer.await,
-        None => std::future::pending().await,
     }
 }
 
 struct Reports {
     turn: TurnId,
     actor: ractor::ActorRef<ConversationMsg>,
+    gate: Arc<Gate>,
 }
 
 impl Reports {
-    fn send(&self, buffer: &mut Buffer) -> oneshot::Receiver<()> {
-        let (answer, taken) = oneshot::channel();
-        let deltas = buffer.take();
-        // A failed send drops the answer with the message, which the receiver sees.
-        drop(self.actor.cast(ConversationMsg::Deltas { turn: self.turn, deltas, answer }));
-        taken
+    /// False when nobody is there to be told.
+    fn send(&self, buffer: &mut Buffer) -> bool {
+        self.actor.cast(ConversationMsg::Deltas { turn: self.turn, deltas: buffer.take() }).is_ok()
     }
 }

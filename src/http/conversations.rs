@@ -243,7 +243,6 @@ async fn frames(
         signed_in,
         cursor,
         until: None,
-        closing: app.closing.clone(),
     };
     Ok(watching.into_response())
 }

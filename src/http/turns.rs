@@ -114,7 +114,6 @@ async fn answer(app: &App, signed_in: SignedIn, id: ConversationId, joined: Join
         signed_in,
         cursor,
         until: Some(joined.turn),
-        closing: app.closing.clone(),
     };
     Ok(watching.into_response())
 }

@@ -13,7 +13,7 @@ use hamlet_actors::{
     vocabulary::{ConversationId, ConversationStamp, TurnId},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::replay;
 use crate::{
@@ -36,8 +36,6 @@ pub struct Watching {
     pub cursor: u64,
     /// The watch ends behind this turn's terminal frame.
     pub until: Option<TurnId>,
-    /// Cancelled when the process is about to end.
-    pub closing: CancellationToken,
 }
 
 /// The cursor that a request names: `Last-Event-ID` beats `?after=`; junk is ignored.
@@ -49,7 +47,10 @@ pub fn cursor_of(headers: &HeaderMap, after: Option<&str>) -> Option<u64> {
 impl Watching {
     pub fn into_response(self) -> Response {
         let watcher = self.log.watch();
-        let reader = Reader { watcher, opened: false, done: false, watching: self };
+        // One timer for the whole stream: a comment every so often, whatever else is written.
+        let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let reader = Reader { watcher, heartbeat, opened: false, done: false, watching: self };
         let body = Body::from_stream(stream::unfold(reader, |mut reader| async move {
             let bytes = reader.next().await?;
             Some((Ok::<_, StoreError>(bytes), reader))
@@ -66,6 +67,7 @@ impl Watching {
 struct Reader {
     watching: Watching,
     watcher: Watcher,
+    heartbeat: Interval,
     opened: bool,
     done: bool,
 }
@@ -100,12 +102,8 @@ impl Reader {
                 return None;
             }
             tokio::select! {
-                changed = tokio::time::timeout(HEARTBEAT, self.watcher.changed()) => match changed {
-                    Ok(true) => {}
-                    Ok(false) => return None,
-                    Err(_quiet) => return self.heartbeat().await,
-                },
-                () = self.watching.closing.cancelled() => return Some(self.farewell()),
+                changed = self.watcher.changed() => if !changed { return None },
+                _ = self.heartbeat.tick() => return self.comment().await,
             }
         }
     }
@@ -176,7 +174,7 @@ impl Reader {
     }
 
     /// A comment; the end for one who has been signed out meanwhile.
-    async fn heartbeat(&mut self) -> Option<Bytes> {
+    async fn comment(&mut self) -> Option<Bytes> {
         if !is_still_in(&self.watching.accounts, self.watching.signed_in.credential).await {
             return None;
         }

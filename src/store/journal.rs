@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
     policy::window::Said,
-    ports::journal::{Batch, Claimed, Done, Journal, JournalError, Leftover},
+    ports::journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Write},
     vocabulary::{ConversationId, MessageId},
 };
 use rusqlite::{Connection, OptionalExtension};
@@ -129,6 +129,10 @@ impl Job for BatchJob {
 
     fn done(self: Box<Self>, outcome: Result<(), StoreError>) {
         (self.done)(outcome.map_err(journal_error));
+    }
+
+    fn is_one_statement(&self) -> bool {
+        matches!(self.batch.writes.as_slice(), [Write::Pieces { pieces, .. }] if pieces.len() == 1)
     }
 }
 

@@ -23,12 +23,16 @@ pub trait Job: Send {
     fn run(&mut self, conn: &Connection, claims: &mut Claims) -> Result<(), StoreError>;
 
     fn done(self: Box<Self>, outcome: Result<(), StoreError>);
+
+    /// Whether `run` is one statement, which fails as a whole by itself: no savepoint is needed around it.
+    fn is_one_statement(&self) -> bool {
+        false
+    }
 }
 
 #[derive(Debug)]
 pub struct Writer {
     jobs: Sender<Box<dyn Job>>,
-    commits: Arc<AtomicU64>,
     /// Held by nobody else: when it is gone, the housekeeping thread lets go of the queue.
     _alive: Arc<()>,
 }
@@ -41,23 +45,17 @@ impl Writer {
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
         let alive = Arc::new(());
         checkpoint::start(path, Arc::downgrade(&alive), Arc::clone(&commits), jobs.clone())?;
-        let counter = Arc::clone(&commits);
         thread::Builder::new()
             .name("store-write".to_owned())
-            .spawn(move || write_all(&conn, &queue, &counter))
+            .spawn(move || write_all(&conn, &queue, &commits))
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        Ok(Self { jobs, commits, _alive: alive })
+        Ok(Self { jobs, _alive: alive })
     }
 
     pub fn submit(&self, job: Box<dyn Job>) {
         if let Err(refused) = self.jobs.send(job) {
             refused.into_inner().done(Err(closed()));
         }
-    }
-
-    /// Transactions committed since the start.
-    pub fn commits(&self) -> u64 {
-        self.commits.load(Ordering::Relaxed)
     }
 
     pub async fn run<T, F>(&self, change: F) -> Result<T, StoreError>
@@ -144,13 +142,16 @@ fn commit_group(conn: &Connection, claims: &mut Claims, group: &mut [Box<dyn Job
 }
 
 fn run_alone(conn: &Connection, claims: &mut Claims, job: &mut dyn Job) -> Result<(), StoreError> {
-    execute(conn, "SAVEPOINT job")?;
+    let alone = !job.is_one_statement();
+    if alone {
+        execute(conn, "SAVEPOINT job")?;
+    }
     let result = catch_unwind(AssertUnwindSafe(|| job.run(conn, claims)))
         .unwrap_or_else(|_| Err(StoreError::Damaged("a change panicked".to_owned())));
-    if result.is_err() && !conn.is_autocommit() {
+    if alone && result.is_err() && !conn.is_autocommit() {
         execute(conn, "ROLLBACK TO job")?;
     }
-    if !conn.is_autocommit() {
+    if alone && !conn.is_autocommit() {
         execute(conn, "RELEASE job")?;
     }
     result

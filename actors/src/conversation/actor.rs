@@ -20,7 +20,7 @@ use crate::{
         journal::{Journal, JournalError, Leftover},
     },
     reply::reply,
-    turn::{Cancel, TurnPlan, TurnTask},
+    turn::{Cancel, Gate, TurnPlan, TurnTask, cancellation},
     village::WindowCache,
     vocabulary::{ConversationId, Frame, TurnId},
 };
@@ -65,13 +65,13 @@ pub struct Awake {
 enum Waiter {
     Begin(oneshot::Sender<Result<Begun, BeginRefusal>>),
     Abort(oneshot::Sender<Result<Aborted, TurnMismatch>>),
-    Deltas(oneshot::Sender<()>),
 }
 
 /// The turn's task. Dropping it ends it at once.
 struct Running {
     turn: TurnId,
     cancel: Cancel,
+    gate: Arc<Gate>,
     release: Option<oneshot::Sender<()>>,
     _task: AbortOnDropHandle<()>,
 }
@@ -121,9 +121,7 @@ impl ConversationActor {
             ConversationMsg::Abort { turn, answer, permit: _ } => {
                 Event::AbortAsked { turn, ticket: awake.ticket(Waiter::Abort(answer)) }
             }
-            ConversationMsg::Deltas { turn, deltas, answer } => {
-                Event::DeltasArrived { turn, deltas, ticket: awake.ticket(Waiter::Deltas(answer)), now }
-            }
+            ConversationMsg::Deltas { turn, deltas } => Event::DeltasArrived { turn, deltas, now },
             ConversationMsg::TurnEnded { turn, tail, usage, ending } => Event::TurnEnded { turn, tail, usage, ending, now },
             ConversationMsg::Claimed(result) => Event::Claimed { result, now },
             ConversationMsg::Settled(outcome) => Event::Settled { outcome, now },
@@ -179,6 +177,7 @@ impl ConversationActor {
                 }
                 Effect::Recall(said) => self.ports.windows.recall(awake.id, said),
                 Effect::ForgetWindow => self.ports.windows.forget(awake.id),
+                Effect::Taken(turn) => awake.open_gate(turn),
                 Effect::Answer(ticket, answer) => awake.answer(ticket, answer),
                 Effect::Replay => {
                     awake.log.wake(awake.conversation.last_seq());
@@ -206,7 +205,8 @@ impl ConversationActor {
     fn prepare(&self, myself: &ActorRef<ConversationMsg>, awake: &mut Awake, turn: TurnId, before_position: i64) {
         let Some(plan) = awake.plan.take() else { return };
         let (release, released) = oneshot::channel();
-        let cancel = Cancel::default();
+        let (cancel, cancelled) = cancellation();
+        let gate = Arc::new(Gate::default());
         let task = TurnTask {
             conversation: awake.id,
             turn,
@@ -217,10 +217,11 @@ impl ConversationActor {
             log: Arc::clone(&awake.log),
             actor: myself.clone(),
             released,
-            cancel: cancel.clone(),
+            cancelled,
+            gate: Arc::clone(&gate),
         };
         let task = AbortOnDropHandle::new(tokio::spawn(task.run()));
-        awake.running = Some(Running { turn, cancel, release: Some(release), _task: task });
+        awake.running = Some(Running { turn, cancel, gate, release: Some(release), _task: task });
         if awake.shutting_down {
             awake.cancel(Ending::ShutDown);
         }
@@ -240,7 +241,6 @@ impl Awake {
         match (self.answers.remove(&ticket), answer) {
             (Some(Waiter::Begin(waiter)), Answer::Begun(begun)) => reply(waiter, begun),
             (Some(Waiter::Abort(waiter)), Answer::Aborted(aborted)) => reply(waiter, aborted),
-            (Some(Waiter::Deltas(waiter)), Answer::Taken) => reply(waiter, ()),
             (waiter, answer) => {
                 tracing::error!(?ticket, ?answer, known = waiter.is_some(), "an answer for nobody");
             }
@@ -254,8 +254,14 @@ impl Awake {
         }
     }
 
-    fn cancel(&self, ending: Ending) {
-        if let Some(running) = &self.running {
+    fn open_gate(&self, turn: TurnId) {
+        if let Some(running) = self.running.as_ref().filter(|running| running.turn == turn) {
+            running.gate.open();
+        }
+    }
+
+    fn cancel(&mut self, ending: Ending) {
+        if let Some(running) = &mut self.running {
             running.cancel.ask(ending);
         }
     }

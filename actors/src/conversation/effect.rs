@@ -36,6 +36,8 @@ pub enum Effect {
     Recall(Arc<Said>),
     /// The cached window no longer holds; the next turn reads the store.
     ForgetWindow,
+    /// What the turn reported is durable: it may report more.
+    Taken(TurnId),
     Answer(Ticket, Answer),
     /// Take up what waited for the claim.
     Replay,
@@ -61,8 +63,6 @@ pub enum Published {
 pub enum Answer {
     Begun(Result<Begun, BeginRefusal>),
     Aborted(Result<Aborted, TurnMismatch>),
-    /// The deltas are durable: the next may come.
-    Taken,
 }
 
 /// The turn is admitted and stored.

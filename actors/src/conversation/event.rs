@@ -16,8 +16,8 @@ pub enum Event {
     Claimed { result: Result<Claimed, JournalError>, now: Timestamp },
     /// A turn is asked for; refused while one runs.
     BeginAsked { begin: Box<Begin>, ticket: Ticket },
-    /// The turn decoded these. Comes from the turn's task, one at a time: the next waits for the answer.
-    DeltasArrived { turn: TurnId, deltas: Vec<Delta>, ticket: Ticket, now: Timestamp },
+    /// The turn decoded these. Comes from the turn's task, one at a time: the next waits for `Effect::Taken`.
+    DeltasArrived { turn: TurnId, deltas: Vec<Delta>, now: Timestamp },
     /// The turn's task is over; `tail` is what it had decoded and not yet reported. Too late: the turn has ended already.
     TurnEnded { turn: TurnId, tail: Vec<Delta>, usage: Option<Usage>, ending: Ending, now: Timestamp },
     /// Stop. Without a turn's id: whichever runs.

@@ -45,6 +45,8 @@ struct Log {
     floor: Option<u64>,
     head: u64,
     turn: Option<TurnId>,
+    /// The turn had ended when the Village looked last.
+    stale: bool,
     /// Number and JSON of the last thing told without an id.
     told: u64,
     telling: Option<Arc<[u8]>>,
@@ -168,6 +170,7 @@ impl FrameLog {
             log.floor = Some(after);
             log.head = after;
             log.turn = Some(turn);
+            log.stale = false;
             false
         });
     }
@@ -197,14 +200,17 @@ impl FrameLog {
         });
     }
 
-    /// Frees the frames of a turn that has ended. Readers that are behind go to the store.
+    /// Frees the frames of a turn that had ended when this was called last: readers had that long to take the end. Those
+    /// that are behind go to the store.
     pub fn free(&self) {
         self.log.send_if_modified(|log| {
-            if log.turn.is_none() && log.floor.is_some() {
+            let ended = log.turn.is_none() && log.floor.is_some();
+            if ended && log.stale {
                 let head = log.head;
                 log.clear();
                 log.floor = Some(head);
             }
+            log.stale = ended;
             false
         });
     }

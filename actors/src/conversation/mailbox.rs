@@ -22,8 +22,8 @@ pub enum ConversationMsg {
     },
     /// From the Engine: stop. Answered after the terminal frame is committed; at once when nothing runs.
     Abort { turn: Option<TurnId>, answer: oneshot::Sender<Result<Aborted, TurnMismatch>>, permit: OwnedSemaphorePermit },
-    /// From the turn's task: decoded pieces, answered once they are durable. Too late: answered at once, dropped.
-    Deltas { turn: TurnId, deltas: Vec<Delta>, answer: oneshot::Sender<()> },
+    /// From the turn's task: decoded pieces; the turn's gate opens once they are durable. Too late: dropped.
+    Deltas { turn: TurnId, deltas: Vec<Delta> },
     /// From the turn's task, the last thing it says. Too late: ignored.
     TurnEnded { turn: TurnId, tail: Vec<Delta>, usage: Option<Usage>, ending: Ending },
     /// From the Journal: the claim.

@@ -85,7 +85,7 @@ impl Conversation {
             Event::Claimed { result: Ok(claimed), now: _ } => self.on_claimed(claimed),
             Event::Claimed { result: Err(error), now: _ } => vec![Effect::Quit(error)],
             Event::BeginAsked { begin, ticket } => self.on_begin(*begin, ticket),
-            Event::DeltasArrived { turn, deltas, ticket, now } => self.on_deltas(turn, deltas, ticket, now),
+            Event::DeltasArrived { turn, deltas, now } => self.on_deltas(turn, deltas, now),
             Event::TurnEnded { turn, tail, usage, ending, now } => {
                 let Some(running) = self.turn.as_mut().filter(|running| running.id == turn && running.ending.is_none()) else {
                     return Vec::new();
@@ -226,7 +226,7 @@ impl Conversation {
             position,
             body: Body::default(),
             pending: Vec::new(),
-            ack: None,
+            reporting: false,
             usage: None,
             ending: None,
             abort_waiters: Vec::new(),
@@ -245,12 +245,12 @@ impl Conversation {
         }));
     }
 
-    fn on_deltas(&mut self, turn: TurnId, deltas: Vec<Delta>, ticket: Ticket, now: Timestamp) -> Vec<Effect> {
+    fn on_deltas(&mut self, turn: TurnId, deltas: Vec<Delta>, now: Timestamp) -> Vec<Effect> {
         let Some(running) = self.turn.as_mut().filter(|running| running.id == turn && running.ending.is_none()) else {
-            return vec![Effect::Answer(ticket, Answer::Taken)];
+            return Vec::new();
         };
         merge(&mut running.pending, deltas);
-        running.ack = Some(ticket);
+        running.reporting = true;
         running.checkpoint_due = now.as_millis() - running.checkpointed.as_millis() > CHECKPOINT_AFTER_MS;
         self.flush(now)
     }
@@ -276,9 +276,7 @@ impl Conversation {
         let Some(turn) = self.turn.as_mut() else { return Vec::new() };
         let flight = match turn.ending.clone() {
             Some(ending) => self.ending_flight(&ending, now),
-            None if turn.pending.is_empty() => {
-                return turn.ack.take().map(|ticket| Effect::Answer(ticket, Answer::Taken)).into_iter().collect();
-            }
+            None if turn.pending.is_empty() => return Vec::new(),
             None => self.append_flight(now),
         };
         let Some(flight) = flight else { return Vec::new() };
@@ -296,8 +294,8 @@ impl Conversation {
             turn.checkpointed = now;
             writes.push(Write::Checkpoint { message: turn.message, body: Arc::new(turn.body.clone()), through: seq });
         }
-        let ack = turn.ack.take();
-        Some(InFlight { batch: self.batch(seq, writes), publish, then: Then::Appended { ack } })
+        let taken = std::mem::take(&mut turn.reporting);
+        Some(InFlight { batch: self.batch(seq, writes), publish, then: Then::Appended { taken } })
     }
 
     /// The last pieces, what closes open calls, and the finish: one transaction.
@@ -372,9 +370,9 @@ impl Conversation {
                     effects.push(Effect::Cancel(turn.id, CancelReason::Abort));
                 }
             }
-            Then::Appended { ack } => {
+            Then::Appended { taken } => {
                 effects.extend(flight.publish.into_iter().map(Effect::Publish));
-                effects.extend(ack.map(|ticket| Effect::Answer(ticket, Answer::Taken)));
+                effects.extend(self.turn.as_ref().filter(|_| taken).map(|turn| Effect::Taken(turn.id)));
             }
             Then::Ended { aborted } => {
                 effects.extend(flight.publish.into_iter().map(Effect::Publish));
@@ -385,7 +383,6 @@ impl Conversation {
                         let text = turn.body.text();
                         Effect::Recall(Arc::new(Said::new(turn.message, turn.position, Role::Npc, turn.speaker.clone(), &text)))
                     });
-                    effects.extend(turn.ack.map(|ticket| Effect::Answer(ticket, Answer::Taken)));
                     let answer = Aborted { aborted, turn: Some(turn.id) };
                     effects.extend(turn.abort_waiters.into_iter().map(|ticket| Effect::Answer(ticket, Answer::Aborted(Ok(answer)))));
                 }

@@ -28,8 +28,8 @@ pub struct Turn {
     pub body: Body,
     /// Arrived while a batch was in flight.
     pub pending: Vec<Delta>,
-    /// Who waits for `pending` to be durable.
-    pub ack: Option<Ticket>,
+    /// Whether the task waits for its report to be durable.
+    pub reporting: bool,
     pub usage: Option<Usage>,
     /// Set when the task is over and the finish is still to be stored.
     pub ending: Option<Ending>,
@@ -96,8 +96,8 @@ pub struct InFlight {
 pub enum Then {
     /// The turn was admitted.
     Admitted { player: Option<Arc<NewMessage>> },
-    /// Pieces were stored; whoever waits may go on.
-    Appended { ack: Option<Ticket> },
+    /// Pieces were stored; the task may go on, if they are its last report.
+    Appended { taken: bool },
     /// The terminal frame was stored.
     Ended { aborted: bool },
 }

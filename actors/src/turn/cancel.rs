@@ -1,28 +1,39 @@
-//! A turn's cancellation, with its reason: whoever asks first decides how the Message ends.
+//! A turn's cancellation, with its reason: whoever asks first decides how the Message ends. A oneshot, because the turn
+//! looks at it each time that it wakes.
 
-use std::sync::{Arc, OnceLock};
+use tokio::sync::oneshot;
 
-use tokio_util::sync::CancellationToken;
+use crate::{policy::outcome::Ending, reply::reply};
 
-use crate::policy::outcome::Ending;
+/// Held by the actor.
+#[derive(Debug)]
+pub struct Cancel(Option<oneshot::Sender<Ending>>);
 
-#[derive(Debug, Clone, Default)]
-pub struct Cancel {
-    token: CancellationToken,
-    ending: Arc<OnceLock<Ending>>,
+/// Held by the turn's task.
+#[derive(Debug)]
+pub struct Cancelled(oneshot::Receiver<Ending>);
+
+pub fn cancellation() -> (Cancel, Cancelled) {
+    let (ask, asked) = oneshot::channel();
+    (Cancel(Some(ask)), Cancelled(asked))
 }
 
 impl Cancel {
-    /// Asks the turn to end so. Takes effect at once, also when the Provider is silent.
-    pub fn ask(&self, ending: Ending) {
-        // A second reason comes too late: the first stands.
-        let _first_stands = self.ending.set(ending);
-        self.token.cancel();
+    /// Asks the turn to end so. Takes effect at once, also when the Provider is silent; a second reason comes too late.
+    pub fn ask(&mut self, ending: Ending) {
+        if let Some(ask) = self.0.take() {
+            reply(ask, ending);
+        }
     }
+}
 
+impl Cancelled {
     /// Resolves when asked.
-    pub async fn asked(&self) -> Ending {
-        self.token.cancelled().await;
-        self.ending.get().cloned().unwrap_or(Ending::Aborted)
+    pub async fn asked(&mut self) -> Ending {
+        match (&mut self.0).await {
+            Ok(ending) => ending,
+            // The actor is gone, and the task with it.
+            Err(_) => std::future::pending().await,
+        }
     }
 }

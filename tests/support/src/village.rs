@@ -102,7 +102,7 @@ impl TestVillage {
 
     async fn over(folder: Arc<tempfile::TempDir>, store: Store, player: PlayerId, npc: Npc, conversation: ConversationId) -> Self {
         let clock = Arc::new(TestClock::default());
-        let upkeep = Upkeep { sweep_every: Duration::from_millis(50), ..Upkeep::default() };
+        let upkeep = Upkeep { sweep_every: Duration::from_secs(30), ..Upkeep::default() };
         let engine = Engine::start(Arc::new(store.clone()), clock.clone(), upkeep).await.unwrap();
         let provider = ScriptedProvider::new();
         let when_unwatched = WhenUnwatched::Finish;
@@ -253,6 +253,7 @@ impl Tab {
                             self.cursor = line.seq.unwrap_or(self.cursor);
                         }
                     }
+                    Look::Dormant if self.watcher.is_closed() => return,
                     Look::UpToDate | Look::Dormant | Look::Behind { .. } => {}
                     Look::Closed => return,
                 }

@@ -97,6 +97,8 @@ fn what_is_older_than_the_log_is_in_the_store() {
     log.publish_frames(&[(6, finish())]);
     assert_eq!(log.running_turn(), None);
     log.free();
+    assert_eq!(log.watch().look(5), Look::Frames(log.watch().look(5).lines()), "readers have a while to take the end");
+    log.free();
     assert_eq!(log.watch().look(4), Look::Behind { floor: 6 });
     assert_eq!(log.watch().look(6), Look::UpToDate);
     log.sleep();
@@ -106,6 +108,7 @@ fn what_is_older_than_the_log_is_in_the_store() {
 #[test]
 fn a_running_turn_is_never_freed() {
     let log = opened();
+    log.free();
     log.free();
     assert_eq!(frames(log.watch().look(4)), vec![(Some(5), start())]);
 }
