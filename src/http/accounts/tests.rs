@@ -152,6 +152,7 @@ async fn signing_out_ends_this_session_and_no_other() {
     assert_eq!((out.status, out.cookie.as_deref()), (204, Some("hamlet_session=")));
     assert_eq!(village.me(&here).await, 401);
     assert_eq!(village.me(&format!("cookie: {there}")).await, 200);
+    assert_eq!(village.ask("POST", "/api/auth/sign-out", &here, Value::Null).await.status, 204, "twice is once");
 }
 
 #[tokio::test]
@@ -280,6 +281,21 @@ async fn the_eleventh_try_is_told_to_wait_and_other_addresses_are_not() {
     assert_eq!(refused.code(), (429, "RATE_LIMITED"));
     assert!((1..=6).contains(&refused.headers["retry-after"].to_str().unwrap().parse::<u32>().unwrap()));
     assert_eq!(ask([203, 0, 113, 2]).await.status, 401);
+}
+
+#[tokio::test]
+async fn behind_a_trusted_proxy_each_client_has_tries_of_its_own() {
+    let trusted_proxies = vec!["10.0.0.0/8".parse().unwrap()];
+    let village = village_with(AccountsOptions { trusted_proxies, ..AccountsOptions::default() });
+    let ask = async |client: &str| {
+        let mut request = Request::get("/sign-in?token=x").header("x-forwarded-for", client).body(Body::empty()).unwrap();
+        request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 1], 4711))));
+        read(village.router.clone().oneshot(request).await.unwrap()).await.status
+    };
+    for _ in 0..10 {
+        assert_eq!(ask("203.0.113.1").await, 303);
+    }
+    assert_eq!((ask("203.0.113.1").await, ask("203.0.113.2").await), (429, 303));
 }
 
 #[tokio::test]
