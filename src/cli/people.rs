@@ -112,7 +112,7 @@ fn list(conn: &Connection, out: &mut dyn Write) -> Result<(), CliError> {
     loop {
         let page = rows::list(conn, &after, PAGE)?;
         let Some(last) = page.last() else { return Ok(()) };
-        after = last.name.to_lowercase();
+        after = last.list_key();
         for player in &page {
             writeln!(out, "{}", line(player))?;
         }

@@ -1,12 +1,17 @@
 use std::net::SocketAddr;
 
 use axum::{body::Body, extract::ConnectInfo, middleware};
+use hamlet_actors::vocabulary::Timestamp;
 use http::{Request, Response, StatusCode};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::*;
-use crate::{auth::{AccountsOptions, PlayerRole, SignUp}, http::error::render, store::Store};
+use crate::{
+    auth::{AccountsOptions, PlayerRole, SignUp, secret::Secret},
+    http::error::render,
+    store::{Store, accounts as rows},
+};
 
 struct Village {
     _dir: tempfile::TempDir,
@@ -190,7 +195,13 @@ async fn a_one_time_link_works_once_and_looking_at_it_uses_nothing() {
     let me = village.ask("GET", "/api/me", &format!("cookie: {}", entered.cookie.unwrap()), Value::Null).await;
     assert_eq!((&me.body["role"], &me.body["hasPassword"]), (&json!("admin"), &json!(false)));
 
-    for used in [path.as_str(), "/sign-in?token=nonsense"] {
+    let (late, id) = (Secret::generate().unwrap(), me.body["id"].as_str().unwrap().parse().unwrap());
+    let hash = late.hash();
+    let soon = Timestamp::now();
+    village.accounts.change(move |conn| Ok(rows::add_login_link(conn, id, hash, soon)?)).await.unwrap();
+    let late = format!("/sign-in?token={}", late.text());
+
+    for used in [path.as_str(), late.as_str(), "/sign-in?token=nonsense"] {
         let again = village.ask("GET", used, "", Value::Null).await;
         assert_eq!((again.status, &again.headers["location"]), (303, &HeaderValue::from_static("/?sign-in=expired")));
         assert_eq!(again.cookie, None);

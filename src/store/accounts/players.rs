@@ -23,6 +23,13 @@ pub struct Player {
     pub created_at: Timestamp,
 }
 
+impl Player {
+    /// Where [`list`] goes on after this Player.
+    pub fn list_key(&self) -> String {
+        self.name.to_lowercase()
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct NewPlayer {
     pub id: PlayerId,
