@@ -77,9 +77,9 @@ pub enum Credential {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SignUp {
-    #[default]
     Closed,
     /// Whoever brings an invitation of an admin.
+    #[default]
     Invite,
     Open,
 }

@@ -131,8 +131,6 @@ pub struct Config {
     pub rehearsal_tokens_per_second: u32,
     /// Seals Provider keys in place of the key file.
     pub secret: Option<SecretString>,
-    /// A folder to serve the page from, in place of the embedded one.
-    pub web: Option<PathBuf>,
     pub village: VillagePins,
     pub providers: ProviderEnv,
     pub shown: Vec<Shown>,
@@ -183,9 +181,8 @@ pub fn load(flags: &Flags, outside: &Outside<'_>) -> Result<Config, ConfigError>
         log: layers.required("log", read::log_filter)?,
         log_format: layers.required("log_format", read::log_format)?,
         shutdown_deadline: layers.required("shutdown_deadline_seconds", read::seconds)?,
-        rehearsal_tokens_per_second: layers.required("rehearsal_tokens_per_second", read::positive)?,
+        rehearsal_tokens_per_second: layers.required("rehearsal_tokens_per_second", read::limit)?,
         secret: layers.value("secret", read::secret)?,
-        web: layers.value("web", read::path)?,
         village,
         providers: ProviderEnv::read(&layers)?,
         shown: layers.shown(&data),

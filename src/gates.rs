@@ -1,3 +1,7 @@
-//! What stands before every route.
+//! Everything that can refuse a request before its first byte. A turn passes `admit`, and an [`admit::Admission`] can be
+//! built nowhere else (promise 1).
 
+pub mod admit;
+mod facts;
 pub mod origin;
+mod text;

@@ -1,6 +1,53 @@
 //! The server's edge: one resource a file, the route table on one screen.
 
 pub mod accounts;
+pub mod assets;
+pub mod conversations;
 pub mod error;
 pub mod extract;
+pub mod health;
+pub mod npcs;
+pub mod page;
+pub mod providers;
+mod replay;
 pub mod request_id;
+pub mod settings;
+pub mod transcript;
+pub mod turns;
+pub mod village;
+mod watch;
+
+use std::sync::Arc;
+
+use axum::{Router, middleware};
+use http::{HeaderValue, header};
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use crate::{
+    app::App,
+    gates::origin::{self, Origin, OriginRules},
+};
+
+/// All routes, and what stands around them. A request passes the layers from the last one up.
+pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
+    let cors: Vec<Origin> = rules.cors.clone();
+    let no_sniffing = SetResponseHeaderLayer::overriding(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let no_referrer = SetResponseHeaderLayer::if_not_present(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    Router::new()
+        .merge(health::routes())
+        .merge(accounts::routes())
+        .merge(npcs::routes())
+        .merge(providers::routes())
+        .merge(settings::routes())
+        .merge(conversations::routes())
+        .merge(transcript::routes())
+        .merge(turns::routes())
+        .merge(assets::routes())
+        .layer(middleware::from_fn_with_state(Arc::new(rules), origin::guard))
+        .layer(origin::cors(&cors))
+        .layer(no_sniffing)
+        .layer(no_referrer)
+        .layer(middleware::from_fn(error::render))
+        .layer(middleware::from_fn(request_id::assign))
+        .with_state(app)
+}

@@ -3,15 +3,19 @@
 
 pub mod accounts;
 pub mod backup;
+mod batch;
 mod checkpoint;
 pub mod conversations;
 mod error;
 mod journal;
 mod migrations;
 pub mod messages;
+pub mod npcs;
+pub mod providers;
 mod readers;
 mod recovery;
 mod rows;
+pub mod settings;
 mod writer;
 
 use std::{path::{Path, PathBuf}, sync::Arc};
@@ -19,6 +23,7 @@ use std::{path::{Path, PathBuf}, sync::Arc};
 use rusqlite::Connection;
 
 pub use error::StoreError;
+pub use rows::Stored;
 pub use migrations::SCHEMA_VERSION;
 use readers::Readers;
 use writer::Writer;

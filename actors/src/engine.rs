@@ -23,6 +23,11 @@ pub struct Engine {
     village: ActorRef<VillageMsg>,
 }
 
+/// The Village's actor could not be started.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the village could not be started: {0}")]
+pub struct NotStarted(String);
+
 /// Why the Engine did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
@@ -59,10 +64,12 @@ impl Engine {
     ///
     /// # Errors
     /// When the Village's actor can't be started.
-    pub async fn start(journal: Arc<dyn Journal>, clock: Arc<dyn Clock>, upkeep: Upkeep) -> Result<Self, ractor::SpawnErr> {
+    pub async fn start(journal: Arc<dyn Journal>, clock: Arc<dyn Clock>, upkeep: Upkeep) -> Result<Self, NotStarted> {
         let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
         let ports = Arc::new(Ports { journal, clock, windows });
-        let (village, _joined) = Actor::spawn(None, Village { ports, upkeep }, ()).await?;
+        let (village, _joined) = Actor::spawn(None, Village { ports, upkeep }, ())
+            .await
+            .map_err(|error| NotStarted(error.to_string()))?;
         Ok(Self { village })
     }
 

@@ -91,7 +91,7 @@ where
     }
 }
 
-/// Finds out who asks, by the headers alone; also what an open stream asks again at each heartbeat.
+/// Finds out who asks, by the headers alone.
 ///
 /// # Errors
 /// UNAUTHENTICATED when no credential is there or it lets nobody in; STORE_UNAVAILABLE.
@@ -125,6 +125,20 @@ async fn by_session(accounts: &Accounts, hash: SecretHash) -> Result<SignedIn, A
         }
     }
     Ok(SignedIn { who: who(session.player), credential: Credential::Session(hash) })
+}
+
+/// Whether a credential that let somebody in still does; what an open stream asks at each heartbeat. A store that can't
+/// answer now throws nobody out.
+pub async fn is_still_in(accounts: &Accounts, credential: Credential) -> bool {
+    let now = Timestamp::now();
+    let found = match credential {
+        Credential::Session(hash) => accounts.read(move |conn| Ok(rows::session(conn, hash, now)?.is_some())).await,
+        Credential::Token(id) => accounts.read(move |conn| rows::is_token_good(conn, id)).await,
+    };
+    found.unwrap_or_else(|error| {
+        tracing::warn!(%error, "a stream's credential could not be checked");
+        true
+    })
 }
 
 /// `Basic` and others are a proxy's business, not ours.

@@ -49,9 +49,6 @@ pub struct SettingFlags {
     /// How fast the embedded offline Provider speaks [default: 40]
     #[arg(long, global = true, value_name = "N")]
     rehearsal_tokens_per_second: Option<String>,
-    /// A folder to serve the page from, in place of the embedded one
-    #[arg(long, global = true, value_name = "DIR")]
-    web: Option<String>,
 }
 
 impl SettingFlags {
@@ -67,7 +64,6 @@ impl SettingFlags {
             ("log_format", &self.log_format),
             ("shutdown_deadline_seconds", &self.shutdown_deadline_seconds),
             ("rehearsal_tokens_per_second", &self.rehearsal_tokens_per_second),
-            ("web", &self.web),
         ];
         Flags(given.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))).collect())
     }

@@ -129,7 +129,7 @@ pub const SETTINGS: &[Setting] = &[
         flag: Some("--rehearsal-tokens-per-second"),
         env: "HAMLET_REHEARSAL_TOKENS_PER_SECOND",
         default: Some("40"),
-        expects: "a whole number from 1",
+        expects: "a whole number; 0 is as fast as it is read",
         doc: "How fast the embedded offline Provider speaks.",
         ..PLAIN
     },
@@ -140,15 +140,6 @@ pub const SETTINGS: &[Setting] = &[
         kind: Kind::Secret,
         expects: "at least 16 characters",
         doc: "Seals Provider keys in the store, in place of the key file.",
-        ..PLAIN
-    },
-    Setting {
-        name: "web",
-        flag: Some("--web"),
-        env: "HAMLET_WEB",
-        unset: "the embedded page",
-        expects: "a folder",
-        doc: "A folder to serve the page from, in place of the embedded one.",
         ..PLAIN
     },
     Setting {

@@ -46,7 +46,7 @@ fn without_anything_set_the_defaults_stand() {
     assert_eq!((config.log.as_str(), config.log_format), ("info", LogFormat::Text));
     assert_eq!((config.shutdown_deadline, config.rehearsal_tokens_per_second), (Duration::from_secs(20), 40));
     assert_eq!(config.village, VillagePins::default());
-    assert!(config.public_url.is_none() && config.secret.is_none() && config.web.is_none());
+    assert!(config.public_url.is_none() && config.secret.is_none());
     assert_eq!(source(&config, "listen"), "default");
 }
 

@@ -1,7 +1,7 @@
 //! What handlers take out of a request, each refusal with its code: bodies are `application/json` only (415), bounded
 //! (413), and unknown fields are refused (400); an id that is none is a 404 like one that is absent.
 
-use std::str::FromStr;
+use std::{str::FromStr, time::Duration};
 
 use axum::{
     extract::{FromRequest, FromRequestParts, Request},
@@ -16,6 +16,8 @@ use super::error::ApiError;
 
 /// Bytes of a JSON body at most.
 pub const BODY_LIMIT: usize = 1 << 20;
+/// For a whole body to arrive.
+const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// A JSON body. Its raw bytes are kept: an idempotency key is bound to them.
 #[derive(Debug)]
@@ -29,7 +31,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
         require_json(request.headers())?;
-        let raw = Limited::new(request.into_body(), BODY_LIMIT).collect().await.map_err(|error| {
+        let reading = Limited::new(request.into_body(), BODY_LIMIT).collect();
+        let read = tokio::time::timeout(BODY_TIME, reading).await;
+        let raw = read.map_err(|_| ApiError::invalid("The body took too long to arrive."))?.map_err(|error| {
             if error.is::<http_body_util::LengthLimitError>() {
                 ApiError::new(ErrorCode::BodyTooLarge, format!("The body has more than {BODY_LIMIT} bytes."))
             } else {
@@ -37,6 +41,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
             }
         })?;
         let raw = raw.to_bytes();
+        // Derived readers take a list for a struct, field by field; on the wire only objects are bodies.
+        if raw.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+            return Err(ApiError::invalid("The body must be a JSON object."));
+        }
         let value = serde_json::from_slice(&raw).map_err(|error| ApiError::invalid(format!("The body does not fit: {error}.")))?;
         Ok(Self { value, raw })
     }

@@ -11,7 +11,7 @@ use std::{
 use crossbeam_channel::Sender;
 use rusqlite::Connection;
 
-use super::{StoreError, connect, journal::{Claims, Trim}, writer::Job};
+use super::{StoreError, connect, journal::Trim, writer::Job};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -44,7 +44,7 @@ fn keep_house(conn: &Connection, owner: &Weak<()>, commits: &AtomicU64, jobs: &S
         }
         // Its own job is one commit: it alone is no reason to come again.
         seen = now + 1;
-        if jobs.send(Box::new(Trim::default())).is_err() {
+        if jobs.send(Box::new(Trim)).is_err() {
             return;
         }
         if let Err(error) = checkpoint(conn) {
@@ -56,16 +56,4 @@ fn keep_house(conn: &Connection, owner: &Weak<()>, commits: &AtomicU64, jobs: &S
 fn checkpoint(conn: &Connection) -> Result<(), StoreError> {
     conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
     Ok(())
-}
-
-impl Job for Trim {
-    fn run(&mut self, conn: &Connection, claims: &mut Claims) -> Result<(), StoreError> {
-        self.trim(conn, claims)
-    }
-
-    fn done(self: Box<Self>, outcome: Result<(), StoreError>) {
-        if let Err(error) = outcome {
-            tracing::warn!(%error, "journal rows could not be deleted; tried again in a moment");
-        }
-    }
 }

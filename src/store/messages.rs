@@ -1,0 +1,147 @@
+//! Reading Messages: pages of the transcript, what a model is told, what a watcher missed, what a regenerate replaces.
+
+use std::sync::Arc;
+
+use hamlet_actors::{
+    policy::window::Said,
+    vocabulary::{Author, AuthorKind, ConversationId, MessageId, Role},
+};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{
+    StoreError,
+    rows::{self, MESSAGE, Stored},
+};
+
+/// Messages that a reader sees: not the ones that were superseded or withdrawn.
+const VISIBLE: &str = "m.status NOT IN ('superseded', 'withdrawn')";
+
+/// The newest `limit` visible Messages before `before` (a position), oldest first.
+pub fn page(conn: &Connection, conversation: i64, before: Option<i64>, limit: usize) -> Result<Vec<Stored>, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key \
+         WHERE m.conversation_key = ?1 AND m.position < ?2 AND {VISIBLE} ORDER BY m.position DESC LIMIT ?3"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let rows = statement.query_map((conversation, before.unwrap_or(i64::MAX), limit), rows::message)?;
+    let mut page = rows.collect::<Result<Vec<_>, _>>()?;
+    page.reverse();
+    Ok(page)
+}
+
+/// One Message by its id, whatever its status.
+pub fn one(conn: &Connection, conversation: i64, id: MessageId) -> Result<Stored, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key \
+         WHERE m.id = ?1 AND m.conversation_key = ?2"
+    );
+    Ok(conn.prepare_cached(&sql)?.query_row((id.0.as_bytes(), conversation), rows::message)?)
+}
+
+/// Messages that ended with a last seq in `after < seq <= upto`, in that order: what a watcher at `after` missed.
+/// Running ones are not among them; their frames come from the log.
+pub fn ended_between(conn: &Connection, conversation: i64, after: u64, upto: u64, limit: usize) -> Result<Vec<Stored>, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key \
+         WHERE m.conversation_key = ?1 AND m.last_seq > ?2 AND m.last_seq <= ?3 AND m.status NOT IN ('running', 'queued') \
+         ORDER BY m.last_seq LIMIT ?4"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let rows = statement.query_map((conversation, after, upto, limit), rows::message)?;
+    Ok(rows.collect::<Result<Vec<_>, _>>()?)
+}
+
+/// What was said before a position, oldest first: the newest visible Messages of at most `max_chars` characters in all,
+/// and the newest one whatever its length.
+pub fn history(
+    conn: &Connection,
+    conversation: ConversationId,
+    before: i64,
+    max_chars: usize,
+) -> Result<Vec<Arc<Said>>, StoreError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT m.id, m.position, m.role, m.author_kind, m.author_id, m.author_name, m.text FROM messages m \
+         WHERE m.conversation_key = (SELECT key FROM conversations WHERE id = ?1) AND m.position < ?2 \
+         AND m.status NOT IN ('superseded', 'withdrawn', 'queued', 'running') ORDER BY m.position DESC",
+    )?;
+    let mut rows = statement.query((conversation.0.as_bytes(), before))?;
+    let mut said: Vec<Arc<Said>> = Vec::new();
+    let mut chars = 0;
+    while let Some(row) = rows.next()? {
+        let author = Author { kind: rows::word::<AuthorKind>(row, 3)?, id: row.get(4)?, name: row.get(5)? };
+        let text = row.get_ref(6)?.as_str().map_err(rusqlite::Error::from)?;
+        let one = Said::new(MessageId(rows::id(row, 0)?), row.get(1)?, rows::word::<Role>(row, 2)?, author, text);
+        chars += one.chars;
+        if chars > max_chars && !said.is_empty() {
+            break;
+        }
+        said.push(Arc::new(one));
+    }
+    said.reverse();
+    Ok(said)
+}
+
+/// What a regenerate replaces.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trailing {
+    /// All visible replies behind the last Player Message, oldest first.
+    pub replies: Vec<MessageId>,
+    /// The place of the first of them.
+    pub first_position: i64,
+    /// The first reply that ever stood in this place.
+    pub variant_of: Option<MessageId>,
+    /// The last Player Message's text.
+    pub question: String,
+    /// The NPC that answered first.
+    pub speaker: Option<String>,
+}
+
+/// None when the Conversation has no Player Message.
+pub fn trailing(conn: &Connection, conversation: i64) -> Result<Option<Trailing>, StoreError> {
+    let sql = format!(
+        "SELECT m.position, m.text FROM messages m WHERE m.conversation_key = ?1 AND m.role = 'player' AND {VISIBLE} \
+         AND m.status <> 'queued' ORDER BY m.position DESC LIMIT 1"
+    );
+    let asked: Option<(i64, String)> =
+        conn.prepare_cached(&sql)?.query_row([conversation], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let Some((position, question)) = asked else { return Ok(None) };
+    let sql = format!(
+        "SELECT m.id, m.position, m.variant_of, m.author_id FROM messages m WHERE m.conversation_key = ?1 AND m.position > ?2 \
+         AND m.role = 'npc' AND {VISIBLE} ORDER BY m.position"
+    );
+    let mut trailing =
+        Trailing { replies: Vec::new(), first_position: position + 1, variant_of: None, question, speaker: None };
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query((conversation, position))?;
+    while let Some(row) = rows.next()? {
+        let id = MessageId(rows::id(row, 0)?);
+        if trailing.replies.is_empty() {
+            trailing.first_position = row.get(1)?;
+            trailing.variant_of = Some(rows::optional_id(row, 2)?.map_or(id, MessageId));
+            trailing.speaker = Some(row.get(3)?);
+        }
+        trailing.replies.push(id);
+    }
+    Ok(Some(trailing))
+}
+
+/// All replies that ever stood in a Message's place, oldest first, that one included.
+pub fn variants(conn: &Connection, conversation: i64, id: MessageId) -> Result<Vec<Stored>, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key WHERE m.conversation_key = ?1 \
+         AND (m.id = ?2 OR m.variant_of = (SELECT variant_of FROM messages WHERE id = ?2)) ORDER BY m.position"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let rows = statement.query_map((conversation, id.0.as_bytes()), rows::message)?;
+    Ok(rows.collect::<Result<Vec<_>, _>>()?)
+}
+
+/// The NPC that spoke last, by its id.
+pub fn spoke_last(conn: &Connection, conversation: i64) -> Result<Option<String>, StoreError> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT author_id FROM messages WHERE conversation_key = ?1 AND role = 'npc' ORDER BY position DESC LIMIT 1",
+        )?
+        .query_row([conversation], |row| row.get(0))
+        .optional()?)
+}

@@ -54,8 +54,8 @@ pub struct Awake {
     log: Arc<FrameLog>,
     answers: HashMap<Ticket, Waiter>,
     next_ticket: u64,
-    /// Plans of turns that were asked for and are not prepared yet.
-    plans: HashMap<TurnId, Box<TurnPlan>>,
+    /// The plan of the turn that is asked for right now; gone when it is refused.
+    plan: Option<Box<TurnPlan>>,
     running: Option<Running>,
     /// Came before the claim was answered.
     early: Vec<ConversationMsg>,
@@ -89,7 +89,7 @@ impl Actor for ConversationActor {
             log: waking.log,
             answers: HashMap::new(),
             next_ticket: 0,
-            plans: HashMap::new(),
+            plan: None,
             running: None,
             early: Vec::new(),
             shutting_down: false,
@@ -115,7 +115,7 @@ impl ConversationActor {
             }
             ConversationMsg::Begin { mut begin, plan, answer, permit: _ } => {
                 begin.now = now;
-                awake.plans.insert(begin.turn, plan);
+                awake.plan = Some(plan);
                 Event::BeginAsked { begin, ticket: awake.ticket(Waiter::Begin(answer)) }
             }
             ConversationMsg::Abort { turn, answer, permit: _ } => {
@@ -146,7 +146,9 @@ impl ConversationActor {
             }
         };
         let effects = awake.conversation.apply(event);
-        self.perform(myself, awake, effects)
+        self.perform(myself, awake, effects)?;
+        awake.plan = None;
+        Ok(())
     }
 
     fn perform(&self, myself: &ActorRef<ConversationMsg>, awake: &mut Awake, effects: Vec<Effect>) -> Result<(), ActorProcessingErr> {
@@ -202,7 +204,7 @@ impl ConversationActor {
     }
 
     fn prepare(&self, myself: &ActorRef<ConversationMsg>, awake: &mut Awake, turn: TurnId, before_position: i64) {
-        let Some(plan) = awake.plans.remove(&turn) else { return };
+        let Some(plan) = awake.plan.take() else { return };
         let (release, released) = oneshot::channel();
         let cancel = Cancel::default();
         let task = TurnTask {
@@ -236,12 +238,7 @@ impl Awake {
     /// Answers whoever holds the ticket; one who has gone needs no answer.
     fn answer(&mut self, ticket: Ticket, answer: Answer) {
         match (self.answers.remove(&ticket), answer) {
-            (Some(Waiter::Begin(waiter)), Answer::Begun(begun)) => {
-                if begun.is_err() {
-                    self.plans.clear();
-                }
-                reply(waiter, begun);
-            }
+            (Some(Waiter::Begin(waiter)), Answer::Begun(begun)) => reply(waiter, begun),
             (Some(Waiter::Abort(waiter)), Answer::Aborted(aborted)) => reply(waiter, aborted),
             (Some(Waiter::Deltas(waiter)), Answer::Taken) => reply(waiter, ()),
             (waiter, answer) => {

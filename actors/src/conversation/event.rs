@@ -57,6 +57,7 @@ pub enum Intent {
     },
 }
 
+/// Which request a turn answers, so that a repeat of it joins the turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idempotency {
     pub player: PlayerId,

@@ -128,6 +128,12 @@ impl FrameLog {
         log.floor.map(|floor| if log.turn.is_some() { floor } else { log.head })
     }
 
+    /// The newest seq that was shown; None when nobody is awake.
+    pub fn head(&self) -> Option<u64> {
+        let log = self.log.borrow();
+        log.floor.map(|_| log.head)
+    }
+
     /// The running turn's frames, merged as far as possible, and the seq of the newest: together one moment.
     pub fn snapshot(&self) -> Option<(Vec<Line>, u64)> {
         let log = self.log.borrow();
@@ -226,16 +232,18 @@ impl Watcher {
                 return Look::Frames(vec![Line { seq: None, json: json.to_vec(), ends: None }]);
             }
         }
-        let look = match log.floor {
+        match log.floor {
             None => Look::Dormant,
             Some(floor) if cursor < floor => Look::Behind { floor },
-            Some(_) if cursor >= log.head => Look::UpToDate,
-            Some(_) => Look::Frames(log.lines(cursor, LOOK_LIMIT)),
-        };
-        match look {
-            Look::UpToDate | Look::Dormant if log.closed => Look::Closed,
-            look => look,
+            Some(_) if cursor < log.head => Look::Frames(log.lines(cursor, LOOK_LIMIT)),
+            Some(_) if log.closed => Look::Closed,
+            Some(_) => Look::UpToDate,
         }
+    }
+
+    /// Whether nothing more will come: a reader ends once it has what there is.
+    pub fn is_closed(&self) -> bool {
+        self.log.borrow().closed
     }
 
     /// Waits for a change since the last look. False: the log itself is gone.
@@ -359,3 +367,6 @@ fn to_json(frame: &Frame) -> Vec<u8> {
     // Frames are plain values with string keys: writing them to memory does not fail.
     serde_json::to_vec(frame).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ use crate::{
 };
 
 use super::{
-    effect::{Aborted, Answer, BeginRefusal, Begun, CancelReason, Effect, Published, TurnMismatch},
+    effect::{Aborted, Answer, BeginRefusal, CancelReason, Effect, Published, TurnMismatch},
     event::{Begin, Event, Intent, Ticket},
     turn_state::{InFlight, Then, Turn},
 };
@@ -113,6 +113,13 @@ impl Conversation {
 
     fn on_begin(&mut self, begin: Begin, ticket: Ticket) -> Vec<Effect> {
         let refuse = |refusal| vec![Effect::Answer(ticket, Answer::Begun(Err(refusal)))];
+        if let Some(running) = self.turn.as_mut().filter(|running| running.idempotency.is_some() && running.idempotency == begin.idempotency) {
+            if matches!(self.in_flight.as_deref(), Some(InFlight { then: Then::Admitted { .. }, .. })) {
+                running.begin_waiters.push(ticket);
+                return Vec::new();
+            }
+            return vec![Effect::Answer(ticket, Answer::Begun(Ok(running.begun())))];
+        }
         if self.trouble.is_some() {
             let why = JournalError::Unavailable("the running turn's end is not stored yet".to_owned());
             return refuse(BeginRefusal::Store(why));
@@ -198,7 +205,7 @@ impl Conversation {
         frames.push((seq, start_frame(self.id, &reply, MessageStatus::Running)));
         writes.push(Write::Insert(reply));
         writes.push(Write::Touch { updated_at: begin.now, title });
-        if let Some(key) = begin.idempotency {
+        if let Some(key) = begin.idempotency.clone() {
             writes.push(Write::Remember(IdempotentTurn {
                 player: key.player,
                 key: key.key,
@@ -223,6 +230,9 @@ impl Conversation {
             usage: None,
             ending: None,
             abort_waiters: Vec::new(),
+            idempotency: begin.idempotency,
+            begin_waiters: vec![ticket],
+            cursor,
             supersedes,
             regenerated: player.is_none(),
             checkpointed: begin.now,
@@ -231,7 +241,7 @@ impl Conversation {
         self.in_flight = Some(Box::new(InFlight {
             batch: self.batch(seq, writes),
             publish: vec![Published::Frames(frames)],
-            then: Then::Admitted { ticket, cursor, player },
+            then: Then::Admitted { player },
         }));
     }
 
@@ -340,23 +350,24 @@ impl Conversation {
         self.last_seq = flight.batch.last_seq;
         let mut effects = Vec::with_capacity(4);
         match flight.then {
-            Then::Admitted { ticket, cursor, player } => {
-                let Some(turn) = self.turn.as_ref() else { return Vec::new() };
+            Then::Admitted { player } => {
+                let Some(turn) = self.turn.as_mut() else { return Vec::new() };
                 self.next_position = turn.position + 1;
                 for write in &flight.batch.writes {
                     if let Write::Touch { title: Some(title), .. } = write {
                         self.title = Some(title.clone());
                     }
                 }
-                effects.push(Effect::OpenLog { after: cursor, turn: turn.id });
+                effects.push(Effect::OpenLog { after: turn.cursor, turn: turn.id });
                 effects.extend(flight.publish.into_iter().map(Effect::Publish));
                 effects.push(match player {
                     Some(player) => Effect::Recall(said(&player)),
                     None => Effect::ForgetWindow,
                 });
                 effects.push(Effect::Release(turn.id));
-                let begun = Begun { turn: turn.id, message: turn.message, cursor };
-                effects.push(Effect::Answer(ticket, Answer::Begun(Ok(begun))));
+                let begun = turn.begun();
+                let waiters = std::mem::take(&mut turn.begin_waiters);
+                effects.extend(waiters.into_iter().map(|ticket| Effect::Answer(ticket, Answer::Begun(Ok(begun)))));
                 if !turn.abort_waiters.is_empty() {
                     effects.push(Effect::Cancel(turn.id, CancelReason::Abort));
                 }
@@ -387,18 +398,8 @@ impl Conversation {
     /// Nothing of the batch is stored. An admission is refused at once; everything else waits for the store.
     fn on_refused(&mut self, error: JournalError, now: Timestamp) -> Vec<Effect> {
         let Some(flight) = self.in_flight.take() else { return Vec::new() };
-        if let Then::Admitted { ticket, .. } = flight.then {
-            let mut effects = Vec::new();
-            if let Some(turn) = self.turn.take() {
-                effects.push(Effect::Cancel(turn.id, CancelReason::StoreUnavailable));
-                let answer = Aborted { aborted: true, turn: Some(turn.id) };
-                effects.extend(turn.abort_waiters.into_iter().map(|waiter| Effect::Answer(waiter, Answer::Aborted(Ok(answer)))));
-            }
-            effects.push(Effect::Answer(ticket, Answer::Begun(Err(BeginRefusal::Store(error.clone())))));
-            if !matches!(error, JournalError::Unavailable(_) | JournalError::Refused(_)) {
-                effects.push(Effect::Quit(error));
-            }
-            return effects;
+        if let Then::Admitted { .. } = flight.then {
+            return self.refuse_admission(error);
         }
         match error {
             JournalError::Unavailable(_) => {
@@ -410,6 +411,19 @@ impl Conversation {
                 vec![Effect::Quit(error)]
             }
         }
+    }
+
+    fn refuse_admission(&mut self, error: JournalError) -> Vec<Effect> {
+        let Some(turn) = self.turn.take() else { return Vec::new() };
+        let mut effects = vec![Effect::Cancel(turn.id, CancelReason::StoreUnavailable)];
+        let stopped = Aborted { aborted: true, turn: Some(turn.id) };
+        effects.extend(turn.abort_waiters.into_iter().map(|waiter| Effect::Answer(waiter, Answer::Aborted(Ok(stopped)))));
+        let refused = Answer::Begun(Err(BeginRefusal::Store(error.clone())));
+        effects.extend(turn.begin_waiters.into_iter().map(|waiter| Effect::Answer(waiter, refused.clone())));
+        if !matches!(error, JournalError::Unavailable(_) | JournalError::Refused(_)) {
+            effects.push(Effect::Quit(error));
+        }
+        effects
     }
 
     fn in_trouble(&mut self, now: Timestamp) -> Vec<Effect> {
@@ -497,3 +511,6 @@ fn whole_frames(conversation: ConversationId, message: &NewMessage, stamp: Conve
     ));
     frames
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,10 @@ use crate::{
     vocabulary::{Author, Body, Delta, Hop, MessageId, Piece, ProviderId, Timestamp, TurnId, Usage, merge},
 };
 
-use super::{effect::Published, event::Ticket};
+use super::{
+    effect::{Begun, Published},
+    event::{Idempotency, Ticket},
+};
 
 /// A turn from its admission to its terminal frame.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +34,12 @@ pub struct Turn {
     /// Set when the task is over and the finish is still to be stored.
     pub ending: Option<Ending>,
     pub abort_waiters: Vec<Ticket>,
+    /// Under which key it was asked for: a repeat joins it.
+    pub idempotency: Option<Idempotency>,
+    /// Who waits for the admission: the one that asked, and repeats of it.
+    pub begin_waiters: Vec<Ticket>,
+    /// The Conversation's cursor before the turn's first frame.
+    pub cursor: u64,
     /// What leaves the transcript with the reply's first Part.
     pub supersedes: Vec<MessageId>,
     /// Answers an earlier Player Message anew.
@@ -43,6 +52,10 @@ pub struct Turn {
 impl Turn {
     pub fn absorb(&mut self, deltas: Vec<Delta>) {
         merge(&mut self.pending, deltas);
+    }
+
+    pub fn begun(&self) -> Begun {
+        Begun { turn: self.id, message: self.message, cursor: self.cursor }
     }
 
     /// Gives what is pending its places.
@@ -82,7 +95,7 @@ pub struct InFlight {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Then {
     /// The turn was admitted.
-    Admitted { ticket: Ticket, cursor: u64, player: Option<Arc<NewMessage>> },
+    Admitted { player: Option<Arc<NewMessage>> },
     /// Pieces were stored; whoever waits may go on.
     Appended { ack: Option<Ticket> },
     /// The terminal frame was stored.

@@ -120,6 +120,17 @@ pub fn player_of_token(conn: &Connection, hash: SecretHash) -> Result<Option<(Pl
 ///
 /// # Errors
 /// When the store can't be read.
+/// Whether the token exists and its Player is not disabled.
+pub fn is_token_good(conn: &Connection, token: Uuid) -> Result<bool, StoreError> {
+    let found = conn
+        .prepare_cached(
+            "SELECT 1 FROM api_tokens t JOIN players p ON p.id = t.player_id WHERE t.id = ?1 AND p.disabled = 0",
+        )?
+        .query_row([token.as_bytes()], |_| Ok(()))
+        .optional()?;
+    Ok(found.is_some())
+}
+
 pub fn tokens(conn: &Connection, player: PlayerId) -> Result<Vec<ApiToken>, StoreError> {
     let mut statement =
         conn.prepare_cached("SELECT id, name, created_at FROM api_tokens WHERE player_id = ?1 ORDER BY id DESC")?;

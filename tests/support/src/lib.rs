@@ -1,0 +1,10 @@
+//! What Hamlet's tests share. A [`ScriptedProvider`] says what the test says, when the test says it; a [`TestVillage`] is
+//! the engine over a real store in a folder of its own.
+
+mod scripted;
+mod server;
+mod village;
+
+pub use scripted::{Script, ScriptedProvider};
+pub use server::{Answer, Client, Events, TestServer};
+pub use village::{Tab, TestClock, TestVillage};

@@ -1,0 +1,191 @@
+use super::*;
+use crate::vocabulary::{ConversationStamp, Finish, MessageStatus, Timestamp, Transcript, TurnStamp, TurnState, Start, StartedMessage, Author, AuthorKind, Role, Hop, ConversationId};
+use proptest::prelude::*;
+use uuid::Uuid;
+
+const MESSAGE: MessageId = MessageId(Uuid::from_u128(1));
+const TURN: TurnId = TurnId(Uuid::from_u128(2));
+
+fn start() -> Frame {
+    Frame::Start(Start {
+        conversation_id: ConversationId(Uuid::from_u128(3)),
+        turn_id: TURN,
+        message: StartedMessage {
+            id: MESSAGE,
+            role: Role::Npc,
+            author: Author { kind: AuthorKind::Npc, id: "a".into(), name: "Ada".into() },
+            position: 0,
+            created_at: Timestamp::from_millis(0),
+            status: MessageStatus::Running,
+            client_id: None,
+        },
+        hop: Hop::default(),
+        supersedes: Vec::new(),
+    })
+}
+
+fn finish() -> Frame {
+    Frame::Finish(Finish {
+        message_id: MESSAGE,
+        status: MessageStatus::Complete,
+        finish_reason: None,
+        usage: None,
+        turn: TurnStamp { id: TURN, state: TurnState::Ended },
+        conversation: ConversationStamp { title: None, updated_at: Timestamp::from_millis(0) },
+    })
+}
+
+fn text(index: u32, text: &str) -> Piece {
+    Piece::Part { index, part: Part::text(text) }
+}
+
+fn frames(look: Look) -> Vec<(Option<u64>, Frame)> {
+    let Look::Frames(lines) = look else { panic!("{look:?}") };
+    lines.into_iter().map(|line| (line.seq, serde_json::from_slice(&line.json).unwrap())).collect()
+}
+
+fn part(seq: u64, index: u32, text: &str) -> (Option<u64>, Frame) {
+    (Some(seq), Frame::Part { message_id: MESSAGE, index, part: Part::text(text) })
+}
+
+fn opened() -> FrameLog {
+    let log = FrameLog::default();
+    log.wake(4);
+    log.open(4, TURN);
+    log.publish_frames(&[(5, start())]);
+    log
+}
+
+#[test]
+fn a_reader_one_behind_gets_each_frame_and_one_further_behind_gets_them_merged() {
+    let log = opened();
+    let mut quick = log.watch();
+    assert_eq!(frames(quick.look(4)), vec![(Some(5), start())]);
+    log.publish_pieces(MESSAGE, &[(6, text(0, "a\"b"))]);
+    assert_eq!(frames(quick.look(5)), vec![part(6, 0, "a\"b")]);
+    log.publish_pieces(MESSAGE, &[(7, text(0, "\n\u{1F600}")), (8, text(1, "c"))]);
+    assert_eq!(frames(quick.look(6)), vec![part(7, 0, "\n\u{1F600}"), part(8, 1, "c")]);
+    let mut slow = log.watch();
+    assert_eq!(frames(slow.look(4)), vec![(Some(5), start()), part(7, 0, "a\"b\n\u{1F600}"), part(8, 1, "c")]);
+    assert_eq!(frames(slow.look(6)), vec![part(7, 0, "\n\u{1F600}"), part(8, 1, "c")]);
+    assert_eq!(slow.look(8), Look::UpToDate);
+}
+
+#[test]
+fn text_and_reasoning_at_one_index_are_never_merged_into_each_other() {
+    let log = opened();
+    log.publish_pieces(MESSAGE, &[(6, Piece::Part { index: 0, part: Part::reasoning("hm") }), (7, text(1, "yes")), (8, text(1, "!"))]);
+    let seen = frames(log.watch().look(5));
+    assert_eq!(seen[0].1, Frame::Part { message_id: MESSAGE, index: 0, part: Part::reasoning("hm") });
+    assert_eq!(seen[1], part(8, 1, "yes!"));
+}
+
+#[test]
+fn opaque_state_is_a_gap_and_never_a_frame() {
+    let log = opened();
+    let opaque = crate::vocabulary::Opaque { signature: Some("secret".into()), ..Default::default() };
+    log.publish_pieces(MESSAGE, &[(6, text(0, "a")), (7, Piece::Opaque { index: 0, opaque }), (8, text(0, "b"))]);
+    let Look::Frames(lines) = log.watch().look(4) else { panic!() };
+    assert!(!lines.iter().any(|line| String::from_utf8_lossy(&line.json).contains("secret")));
+    assert_eq!(log.head(), Some(8));
+}
+
+#[test]
+fn what_is_older_than_the_log_is_in_the_store() {
+    let log = opened();
+    assert_eq!(log.watch().look(3), Look::Behind { floor: 4 });
+    log.publish_frames(&[(6, finish())]);
+    assert_eq!(log.running_turn(), None);
+    log.free();
+    assert_eq!(log.watch().look(4), Look::Behind { floor: 6 });
+    assert_eq!(log.watch().look(6), Look::UpToDate);
+    log.sleep();
+    assert_eq!(log.watch().look(6), Look::Dormant);
+}
+
+#[test]
+fn a_running_turn_is_never_freed() {
+    let log = opened();
+    log.free();
+    assert_eq!(frames(log.watch().look(4)), vec![(Some(5), start())]);
+}
+
+#[test]
+fn only_the_terminal_frame_ends_the_turn() {
+    let log = opened();
+    log.publish_frames(&[(6, finish())]);
+    let Look::Frames(lines) = log.watch().look(4) else { panic!() };
+    assert_eq!(lines.iter().map(|line| line.ends).collect::<Vec<_>>(), vec![None, Some(TURN)]);
+}
+
+#[test]
+fn after_a_restart_the_log_begins_anew_so_that_no_reader_misses_what_was_committed_unseen() {
+    let log = opened();
+    let mut reader = log.watch();
+    reader.look(4);
+    log.wake(20);
+    assert_eq!(reader.look(5), Look::Behind { floor: 20 });
+}
+
+#[test]
+fn what_is_told_without_an_id_reaches_those_who_watch_now_and_nobody_later() {
+    let log = opened();
+    let mut early = log.watch();
+    early.look(4);
+    log.tell(&finish());
+    assert_eq!(frames(early.look(5)), vec![(None, finish())]);
+    assert_eq!(early.look(5), Look::UpToDate);
+    assert_eq!(log.watch().look(5), Look::UpToDate);
+}
+
+#[tokio::test]
+async fn a_closed_log_ends_its_readers_after_their_last_frame() {
+    let log = opened();
+    let mut reader = log.watch();
+    reader.look(4);
+    log.close();
+    assert!(reader.changed().await);
+    assert_eq!(reader.look(4), Look::Frames(log.watch().look(4).lines()));
+    assert_eq!(reader.look(5), Look::Closed);
+}
+
+impl Look {
+    fn lines(self) -> Vec<Line> {
+        match self {
+            Self::Frames(lines) => lines,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+proptest! {
+    /// Promise 9: whatever the moments at which a reader looks, its fold is that of a reader that never missed one.
+    #[test]
+    fn any_pace_of_reading_folds_to_the_same_transcript(
+        pieces in prop::collection::vec((0u32..3, "[a-z\"\\\\\u{e9}\u{1F600}\n]{1,5}", prop::bool::weighted(0.3)), 1..40),
+    ) {
+        let log = opened();
+        let (mut lazy, mut keen) = (log.watch(), log.watch());
+        let (mut lazy_at, mut keen_at) = (4, 4);
+        let (mut seen_by_lazy, mut seen_by_keen) = (Transcript::default(), Transcript::default());
+        let read = |watcher: &mut Watcher, at: &mut u64, seen: &mut Transcript| {
+            while let Look::Frames(lines) = watcher.look(*at) {
+                for line in lines {
+                    *at = line.seq.unwrap_or(*at);
+                    seen.fold(serde_json::from_slice(&line.json).unwrap());
+                }
+            }
+        };
+        // Places only ever move forward, as the engine gives them.
+        let mut index = 0;
+        for (seq, (step, piece, lazy_looks)) in (6..).zip(pieces) {
+            index += u32::from(step == 2);
+            log.publish_pieces(MESSAGE, &[(seq, text(index, &piece))]);
+            read(&mut keen, &mut keen_at, &mut seen_by_keen);
+            if lazy_looks { read(&mut lazy, &mut lazy_at, &mut seen_by_lazy); }
+        }
+        read(&mut lazy, &mut lazy_at, &mut seen_by_lazy);
+        prop_assert_eq!(seen_by_lazy.entries(), seen_by_keen.entries());
+        prop_assert_eq!(lazy_at, keen_at);
+    }
+}

@@ -1,0 +1,121 @@
+//! The program put together: the only file that names concrete adapters. What is made here is handed to handlers as state.
+
+use std::sync::Arc;
+
+use axum::extract::FromRef;
+use hamlet_actors::{
+    engine::Engine,
+    ports::{Provider, SystemClock},
+    village::Upkeep,
+};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    auth::Accounts,
+    providers::{self, Clients, ProviderKind, ProviderSpec, Quirks},
+    store::Store,
+    village::{
+        VillageState,
+        registry::{KeyState, Known, REHEARSAL},
+    },
+};
+
+/// Everything that handlers share.
+pub struct App {
+    pub store: Store,
+    pub engine: Engine,
+    pub accounts: Accounts,
+    pub village: VillageState,
+    pub providers: Arc<dyn BuildsProviders>,
+    /// Cancelled when nothing new is admitted any more.
+    pub stopping: CancellationToken,
+    /// Cancelled when open streams are to end.
+    pub closing: CancellationToken,
+    /// Something was deleted and waits to be purged.
+    pub purge: Notify,
+}
+
+/// Makes the Provider that a turn asks. Tests bring one that they play.
+pub trait BuildsProviders: Send + Sync + 'static {
+    fn build(&self, known: &Known) -> Arc<dyn Provider>;
+}
+
+/// The Providers of the world, over shared connections.
+pub struct RealProviders(pub Clients);
+
+impl BuildsProviders for RealProviders {
+    fn build(&self, known: &Known) -> Arc<dyn Provider> {
+        providers::build(spec(known), &self.0)
+    }
+}
+
+/// A known Provider as its adapter needs it.
+pub fn spec(known: &Known) -> ProviderSpec {
+    let kind = if known.kind == REHEARSAL { ProviderKind::Rehearsal } else { ProviderKind::OpenAiChat };
+    let by_host = known.base_url.as_ref().map(Quirks::known_of).unwrap_or_default();
+    // What is stored was checked when it came in; what a later build wrote and this one does not know is left out.
+    let quirks = by_host.overridden_by(&known.wire_quirks());
+    ProviderSpec {
+        id: known.id,
+        name: known.name.clone(),
+        kind,
+        base_url: known.base_url.clone(),
+        api_key: match &known.key {
+            KeyState::Held(key) => Some(key.clone()),
+            KeyState::None | KeyState::Unopenable => None,
+        },
+        quirks,
+    }
+}
+
+impl App {
+    /// Starts the engine over the store.
+    ///
+    /// # Errors
+    /// When the Village's actor can't be started.
+    pub async fn start(
+        store: Store,
+        accounts: Accounts,
+        village: VillageState,
+        providers: Arc<dyn BuildsProviders>,
+        upkeep: Upkeep,
+    ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
+        let engine = Engine::start(Arc::new(store.clone()), Arc::new(SystemClock), upkeep).await?;
+        Ok(Arc::new(Self {
+            store,
+            engine,
+            accounts,
+            village,
+            providers,
+            stopping: CancellationToken::new(),
+            closing: CancellationToken::new(),
+            purge: Notify::new(),
+        }))
+    }
+
+    /// Purges what is deleted, now and whenever something is; ends with the server.
+    pub async fn keep_purging(self: Arc<Self>) {
+        loop {
+            if let Err(error) = self.store.purge_deleted().await {
+                tracing::warn!(%error, "what was deleted could not be purged; tried again with the next deletion or start");
+            }
+            tokio::select! {
+                () = self.purge.notified() => {}
+                () = self.stopping.cancelled() => return,
+            }
+        }
+    }
+}
+
+impl FromRef<Arc<App>> for Accounts {
+    fn from_ref(app: &Arc<App>) -> Self {
+        app.accounts.clone()
+    }
+}
+
+impl FromRef<Arc<App>> for VillageState {
+    fn from_ref(app: &Arc<App>) -> Self {
+        app.village.clone()
+    }
+}

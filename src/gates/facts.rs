@@ -1,0 +1,84 @@
+//! What the gates of a turn need to know, taken from the store in one short read.
+
+use hamlet_actors::{
+    policy::speaker::first_speaker,
+    vocabulary::{ConversationId, Npc, NpcId, PlayerId},
+};
+use rusqlite::Connection;
+
+use crate::{
+    app::App,
+    store::{
+        StoreError,
+        conversations::{self, ConversationRow, Earlier},
+        messages::{self, Trailing},
+        npcs,
+    },
+    village::{
+        registry::{Known, known},
+        settings::{Settings, effective},
+    },
+};
+
+/// The Conversation and its Party as they are now.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub row: ConversationRow,
+    pub party: Vec<Npc>,
+    pub spoke_last: Option<NpcId>,
+    pub settings: Settings,
+    pub providers: Vec<Known>,
+}
+
+impl Facts {
+    pub fn speaker(&self, to: Option<NpcId>, text: &str) -> Option<&Npc> {
+        first_speaker(&self.party, to, text, self.spoke_last)
+    }
+}
+
+/// # Errors
+/// Not found for an absent Conversation and for somebody else's.
+pub async fn read(app: &App, id: ConversationId, player: PlayerId) -> Result<Facts, StoreError> {
+    let village = app.village.clone();
+    app.store.read(move |conn| gather(conn, &village, id, player)).await
+}
+
+/// The facts, and what a regenerate would replace.
+///
+/// # Errors
+/// As [`read`].
+pub async fn read_trailing(app: &App, id: ConversationId, player: PlayerId) -> Result<(Facts, Option<Trailing>), StoreError> {
+    let village = app.village.clone();
+    app.store
+        .read(move |conn| {
+            // One snapshot: what is read here must belong together.
+            let tx = conn.unchecked_transaction()?;
+            let facts = gather(&tx, &village, id, player)?;
+            let trailing = messages::trailing(&tx, facts.row.key)?;
+            Ok((facts, trailing))
+        })
+        .await
+}
+
+/// The turn that was begun under this key, if its Conversation is the Player's still.
+///
+/// # Errors
+/// What the store answers.
+pub async fn earlier(app: &App, player: PlayerId, key: String) -> Result<Option<Earlier>, StoreError> {
+    app.store.read(move |conn| conversations::earlier(conn, player, &key)).await
+}
+
+fn gather(
+    conn: &Connection,
+    village: &crate::village::VillageState,
+    id: ConversationId,
+    player: PlayerId,
+) -> Result<Facts, StoreError> {
+    let row = conversations::of_player(conn, id, player)?;
+    let ids = conversations::participants(conn, row.key)?;
+    let party = npcs::party(conn, &ids)?;
+    let spoke_last = messages::spoke_last(conn, row.key)?.and_then(|id| id.parse().ok());
+    let settings = effective(conn, &village.pins)?;
+    let providers = known(conn, &village.vault, &village.environment, &village.found)?;
+    Ok(Facts { row, party, spoke_last, settings, providers })
+}

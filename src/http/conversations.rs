@@ -1,0 +1,282 @@
+//! Conversations: make, list, name, take part, read, watch, delete.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::State,
+    response::{IntoResponse, Response},
+    routing::{get, put},
+};
+use hamlet_actors::vocabulary::{ConversationId, NpcId, Timestamp};
+use http::{HeaderMap, StatusCode};
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    error::ApiError,
+    extract::{Id, Json, Query},
+    page::{self, Page},
+    watch::{self, Watching},
+};
+use crate::{
+    app::App,
+    auth::{SignedIn, Who},
+    store::{
+        StoreError,
+        conversations::{self, ConversationRow, NewConversation},
+        npcs,
+    },
+};
+
+/// NPCs of one Party at most.
+const PARTY_LIMIT: usize = 32;
+/// Characters of a title that a Player gives at most.
+const TITLE_LIMIT: usize = 200;
+const EXTERNAL_ID_LIMIT: usize = 255;
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/api/conversations", get(list).post(create))
+        .route("/api/conversations/{id}", get(one).patch(change).delete(remove))
+        .route("/api/conversations/{id}/participants", put(set_participants))
+        .route("/api/conversations/{id}/frames", get(frames))
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ConversationOut {
+    id: ConversationId,
+    title: Option<String>,
+    external_id: Option<String>,
+    npcs: Vec<Participant>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+#[derive(Debug, Serialize)]
+struct Participant {
+    id: NpcId,
+    slug: String,
+    name: String,
+}
+
+fn out(conn: &Connection, row: ConversationRow) -> Result<ConversationOut, StoreError> {
+    let ids = conversations::participants(conn, row.key)?;
+    let party = npcs::party(conn, &ids)?;
+    Ok(ConversationOut {
+        id: row.id,
+        title: row.title,
+        external_id: row.external_id,
+        npcs: party.into_iter().map(|npc| Participant { id: npc.id, slug: npc.slug, name: npc.name }).collect(),
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+    })
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CreateBody {
+    npc_ids: Vec<NpcId>,
+    title: Option<String>,
+    external_id: Option<String>,
+}
+
+async fn create(who: Who, State(app): State<Arc<App>>, Json { value: body, .. }: Json<CreateBody>) -> Result<Response, ApiError> {
+    let npcs = party(body.npc_ids)?;
+    let title = body.title.as_deref().map(title).transpose()?;
+    if body.external_id.as_ref().is_some_and(|id| id.is_empty() || id.len() > EXTERNAL_ID_LIMIT) {
+        return Err(ApiError::invalid(format!("\"externalId\" must have 1 to {EXTERNAL_ID_LIMIT} bytes.")));
+    }
+    let new = NewConversation {
+        id: ConversationId::generate(),
+        owner: who.id,
+        external_id: body.external_id,
+        title,
+        npcs,
+        at: Timestamp::now(),
+    };
+    let made = app
+        .store
+        .write(move |conn| {
+            let row = conversations::create(conn, &new)?;
+            out(conn, row)
+        })
+        .await
+        .map_err(unknown_npc)?;
+    Ok((StatusCode::CREATED, axum::Json(made)).into_response())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListQuery {
+    limit: Option<usize>,
+    after: Option<String>,
+}
+
+async fn list(who: Who, State(app): State<Arc<App>>, Query(query): Query<ListQuery>) -> Result<Response, ApiError> {
+    let limit = page::limit(query.limit, 50)?;
+    let after = query.after.as_deref().map(page::decode_pair).transpose()?;
+    let page = app
+        .store
+        .read(move |conn| {
+            let rows = conversations::page(conn, who.id, after, limit + 1)?;
+            let (rows, more) = page::cut(rows, limit);
+            let next = rows.last().filter(|_| more).map(|row| page::encode_pair(row.updated_at.as_millis(), row.key));
+            let items = rows.into_iter().map(|row| out(conn, row)).collect::<Result<Vec<_>, _>>()?;
+            Ok(Page { items, next })
+        })
+        .await?;
+    Ok(axum::Json(page).into_response())
+}
+
+async fn one(who: Who, Id(id): Id<ConversationId>, State(app): State<Arc<App>>) -> Result<Response, ApiError> {
+    let found = app
+        .store
+        .read(move |conn| {
+            let row = conversations::of_player(conn, id, who.id)?;
+            out(conn, row)
+        })
+        .await?;
+    Ok(axum::Json(found).into_response())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChangeBody {
+    /// Null takes the title away; the next Message gives a new one.
+    #[serde(default, deserialize_with = "present")]
+    title: Option<Option<String>>,
+}
+
+/// Tells null from absent.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::<String>::deserialize(deserializer).map(Some)
+}
+
+async fn change(
+    who: Who,
+    Id(id): Id<ConversationId>,
+    State(app): State<Arc<App>>,
+    Json { value: body, .. }: Json<ChangeBody>,
+) -> Result<Response, ApiError> {
+    let wanted = match body.title {
+        Some(Some(text)) => Some(Some(title(&text)?)),
+        Some(None) => Some(None),
+        None => None,
+    };
+    let changed = app
+        .store
+        .write(move |conn| {
+            let row = conversations::of_player(conn, id, who.id)?;
+            if let Some(title) = wanted {
+                conversations::rename(conn, row.key, title.as_deref())?;
+            }
+            let row = conversations::of_player(conn, id, who.id)?;
+            out(conn, row)
+        })
+        .await?;
+    Ok(axum::Json(changed).into_response())
+}
+
+async fn remove(who: Who, Id(id): Id<ConversationId>, State(app): State<Arc<App>>) -> Result<StatusCode, ApiError> {
+    app.store.delete_conversation(id, who.id, Timestamp::now()).await?;
+    app.engine.delete(id);
+    app.purge.notify_one();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ParticipantsBody {
+    npc_ids: Vec<NpcId>,
+}
+
+async fn set_participants(
+    who: Who,
+    Id(id): Id<ConversationId>,
+    State(app): State<Arc<App>>,
+    Json { value: body, .. }: Json<ParticipantsBody>,
+) -> Result<Response, ApiError> {
+    let npcs = party(body.npc_ids)?;
+    app.store.read(move |conn| conversations::of_player(conn, id, who.id)).await?;
+    let changed = app
+        .store
+        .write(move |conn| {
+            let row = conversations::of_player(conn, id, who.id)?;
+            conversations::set_participants(conn, row.key, &npcs, Timestamp::now())?;
+            out(conn, row)
+        })
+        .await
+        .map_err(unknown_npc)?;
+    Ok(axum::Json(changed).into_response())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FramesQuery {
+    after: Option<String>,
+}
+
+async fn frames(
+    signed_in: SignedIn,
+    Id(id): Id<ConversationId>,
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Query(query): Query<FramesQuery>,
+) -> Result<Response, ApiError> {
+    let log = app.engine.log(id).await?;
+    let player = signed_in.who.id;
+    let row = app.store.read(move |conn| conversations::of_player(conn, id, player)).await?;
+    let newest = log.head().map_or(row.last_seq, |head| head.max(row.last_seq));
+    let cursor = match watch::cursor_of(&headers, query.after.as_deref()) {
+        // A cursor from the future was never ours (a restored backup, another server): it would miss frames.
+        Some(cursor) => cursor.min(newest),
+        None => log.start_of_turn().unwrap_or(newest),
+    };
+    let watching = Watching {
+        store: app.store.clone(),
+        accounts: app.accounts.clone(),
+        log,
+        conversation: id,
+        signed_in,
+        cursor,
+        until: None,
+        closing: app.closing.clone(),
+    };
+    Ok(watching.into_response())
+}
+
+fn party(npcs: Vec<NpcId>) -> Result<Vec<NpcId>, ApiError> {
+    let mut distinct = Vec::with_capacity(npcs.len());
+    for npc in npcs {
+        if !distinct.contains(&npc) {
+            distinct.push(npc);
+        }
+    }
+    if distinct.len() > PARTY_LIMIT {
+        return Err(ApiError::invalid(format!("A Party has at most {PARTY_LIMIT} NPCs.")));
+    }
+    Ok(distinct)
+}
+
+fn title(text: &str) -> Result<String, ApiError> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.is_empty() || line.chars().count() > TITLE_LIMIT {
+        return Err(ApiError::invalid(format!("\"title\" must have 1 to {TITLE_LIMIT} characters.")));
+    }
+    Ok(line)
+}
+
+/// On these routes only an NPC can be what is not found: the Conversation is looked up before.
+fn unknown_npc(error: StoreError) -> ApiError {
+    match error {
+        StoreError::NotFound => ApiError::invalid("\"npcIds\" names an NPC that does not exist.").with(json!({"field": "npcIds"})),
+        StoreError::Conflict(_) => ApiError::new(
+            hamlet_actors::vocabulary::ErrorCode::Conflict,
+            "You have a Conversation with this \"externalId\" already.",
+        ),
+        error => error.into(),
+    }
+}

@@ -1,0 +1,36 @@
+//! Whether the process lives, whether it can serve, and what it is.
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    extract::State,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use hamlet_actors::vocabulary::ErrorCode;
+use serde_json::json;
+
+use super::error::ApiError;
+use crate::{app::App, store::SCHEMA_VERSION};
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new().route("/healthz", get(alive)).route("/readyz", get(ready)).route("/api/version", get(version))
+}
+
+async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// Ready: not being stopped, and the store commits.
+async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
+    if app.stopping.is_cancelled() {
+        return Err(ApiError::new(ErrorCode::ShuttingDown, "Hamlet is being stopped."));
+    }
+    app.store.check().await?;
+    Ok("ready\n".into_response())
+}
+
+async fn version() -> Json<serde_json::Value> {
+    Json(json!({"name": "hamlet", "version": env!("CARGO_PKG_VERSION"), "schema": SCHEMA_VERSION}))
+}

@@ -1,0 +1,58 @@
+//! Frames of stored Messages. A finished Message is replayed whole, and only its last event carries an id: a connection
+//! that is cut in the middle replays the whole Message again (promise 6).
+
+use hamlet_actors::vocabulary::{
+    ConversationStamp, Finish, Frame, MessageStatus, Part, Start, StartedMessage, TurnStamp, TurnState,
+};
+
+use crate::store::Stored;
+
+/// Start, merged Parts, error if any, finish. One that left the transcript is told by its finish alone.
+pub fn frames(stored: Stored, stamp: &ConversationStamp) -> Vec<Frame> {
+    let Stored { message, terminal, .. } = stored;
+    let finish = Frame::Finish(Finish {
+        message_id: message.id,
+        status: message.status,
+        finish_reason: message.finish_reason,
+        usage: message.usage,
+        turn: TurnStamp { id: message.turn_id, state: if terminal { TurnState::Ended } else { TurnState::Running } },
+        conversation: stamp.clone(),
+    });
+    if matches!(message.status, MessageStatus::Superseded | MessageStatus::Withdrawn) {
+        return vec![finish];
+    }
+    let mut frames = vec![Frame::Start(Start {
+        conversation_id: message.conversation_id,
+        turn_id: message.turn_id,
+        message: StartedMessage {
+            id: message.id,
+            role: message.role,
+            author: message.author,
+            position: message.position,
+            created_at: message.created_at,
+            status: MessageStatus::Running,
+            client_id: message.client_id,
+        },
+        hop: message.hop,
+        supersedes: Vec::new(),
+    })];
+    let parts = if message.parts.is_empty() && !message.text.is_empty() { vec![Part::text(message.text)] } else { message.parts };
+    frames.extend((0..).zip(parts).map(|(index, part)| Frame::Part { message_id: message.id, index, part }));
+    if let Some(error) = message.error {
+        frames.push(Frame::Error { turn_id: message.turn_id, message_id: message.id, error });
+    }
+    frames.push(finish);
+    frames
+}
+
+/// Appends one SSE event: JSON on one line, and the id where there is one.
+pub fn event(out: &mut Vec<u8>, seq: Option<u64>, json: &[u8]) {
+    if let Some(seq) = seq {
+        out.extend_from_slice(b"id: ");
+        out.extend_from_slice(seq.to_string().as_bytes());
+        out.push(b'\n');
+    }
+    out.extend_from_slice(b"data: ");
+    out.extend_from_slice(json);
+    out.extend_from_slice(b"\n\n");
+}

@@ -1,0 +1,149 @@
+//! The transcript with its cursor, taken together: the log first, then the store. The log wins per Message, and rows that
+//! begin behind the cursor are left out, so that frames from the cursor on continue without gap or double.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::State,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use hamlet_actors::{
+    conversation::frame_log::Line,
+    vocabulary::{ConversationId, Entry, Frame, Message, MessageId, MessageStatus, Part, Transcript, TurnId},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    error::ApiError,
+    extract::{Id, Query},
+    page::{self, Page},
+};
+use crate::{
+    app::App,
+    auth::Who,
+    store::{Stored, conversations, messages},
+};
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/api/conversations/{id}/messages", get(transcript))
+        .route("/api/messages/{id}/variants", get(variants))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TranscriptQuery {
+    limit: Option<usize>,
+    before: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct TranscriptOut {
+    items: Vec<Message>,
+    next: Option<String>,
+    cursor: u64,
+    turn: Option<TurnOut>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TurnOut {
+    id: TurnId,
+    state: &'static str,
+    message_id: MessageId,
+}
+
+async fn transcript(
+    who: Who,
+    Id(id): Id<ConversationId>,
+    State(app): State<Arc<App>>,
+    Query(query): Query<TranscriptQuery>,
+) -> Result<Response, ApiError> {
+    let limit = page::limit(query.limit, 100)?;
+    let before = match query.before.as_deref() {
+        Some(next) => Some(page::decode(next)?.parse::<i64>().map_err(|_| ApiError::invalid("The page's cursor is none of ours."))?),
+        None => None,
+    };
+    let log = app.engine.log(id).await?;
+    let live = log.snapshot();
+    let (rows, last_seq) = app
+        .store
+        .read(move |conn| {
+            let tx = conn.unchecked_transaction()?;
+            let row = conversations::of_player(&tx, id, who.id)?;
+            Ok((messages::page(&tx, row.key, before, limit + 1)?, row.last_seq))
+        })
+        .await?;
+    let more = rows.len() > limit;
+    let mut rows = rows;
+    if more {
+        rows.remove(0);
+    }
+    let next = rows.first().filter(|_| more).map(|oldest| page::encode(&oldest.message.position.to_string()));
+    let (entries, cursor) = match live {
+        Some((lines, head)) => (fold(&lines), head),
+        None => (Vec::new(), settled_cursor(&rows, last_seq)),
+    };
+    rows.retain(|row| row.first_seq <= cursor);
+    let items: Vec<Message> = rows.into_iter().map(|row| overlay(row, &entries)).collect();
+    let turn = items
+        .iter()
+        .rev()
+        .find(|message| message.status == MessageStatus::Running)
+        .map(|message| TurnOut { id: message.turn_id, state: "running", message_id: message.id });
+    Ok(axum::Json(TranscriptOut { items, next, cursor, turn }).into_response())
+}
+
+/// Without a log nothing is shown of a Message that began meanwhile: the cursor stands before it.
+fn settled_cursor(rows: &[Stored], last_seq: u64) -> u64 {
+    rows.iter()
+        .filter(|row| row.message.status == MessageStatus::Running)
+        .map(|row| row.first_seq.saturating_sub(1))
+        .fold(last_seq, u64::min)
+}
+
+/// The running turn's Messages as its frames tell them.
+fn fold(lines: &[Line]) -> Vec<Entry> {
+    let mut transcript = Transcript::default();
+    for line in lines {
+        match serde_json::from_slice::<Frame>(&line.json) {
+            Ok(frame) => transcript.fold(frame),
+            Err(error) => tracing::error!(%error, "a frame of our own cannot be read"),
+        }
+    }
+    transcript.entries().to_vec()
+}
+
+/// The stored row, as the log knows it where it does. A Message without Parts still reads from its text.
+fn overlay(row: Stored, entries: &[Entry]) -> Message {
+    let mut message = row.message;
+    if let Some(entry) = entries.iter().find(|entry| entry.id == message.id) {
+        message.status = entry.status;
+        message.parts.clone_from(&entry.parts);
+        message.text = entry.parts.iter().filter_map(|part| match part {
+            Part::Text { text } => Some(text.as_str()),
+            _ => None,
+        }).collect();
+        message.finish_reason = entry.finish_reason;
+        message.usage = entry.usage;
+        message.error.clone_from(&entry.error);
+        message.supersedes.clone_from(&entry.supersedes);
+    } else if message.parts.is_empty() && !message.text.is_empty() {
+        message.parts = vec![Part::text(message.text.clone())];
+    }
+    message
+}
+
+async fn variants(who: Who, Id(id): Id<MessageId>, State(app): State<Arc<App>>) -> Result<Response, ApiError> {
+    let found = app
+        .store
+        .read(move |conn| {
+            let row = conversations::of_message(conn, id, who.id)?;
+            messages::variants(conn, row.key, id)
+        })
+        .await?;
+    let items: Vec<Message> = found.into_iter().map(|stored| stored.message).collect();
+    Ok(axum::Json(Page { items, next: None }).into_response())
+}

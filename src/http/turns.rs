@@ -1,0 +1,126 @@
+//! Turns: say something, stop, answer anew. A send streams its turn, or answers 202 to who asks for JSON.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::State,
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use hamlet_actors::vocabulary::{ConversationId, NpcId, TurnId};
+use http::{HeaderMap, StatusCode, header};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    error::ApiError,
+    extract::{Id, Json},
+    watch::{self, Watching},
+};
+use crate::{
+    app::App,
+    auth::{SignedIn, Who},
+    gates::admit::{self, Joined, Repeatable, Say},
+    store::conversations,
+};
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/api/conversations/{id}/messages", post(say))
+        .route("/api/conversations/{id}/regenerate", post(regenerate))
+        .route("/api/conversations/{id}/abort", post(abort))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SayBody {
+    text: String,
+    to: Option<NpcId>,
+    #[serde(default)]
+    on_busy: OnBusy,
+    client_id: Option<String>,
+}
+
+/// What to do when a turn runs already.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum OnBusy {
+    #[default]
+    Reject,
+}
+
+async fn say(
+    signed_in: SignedIn,
+    Id(id): Id<ConversationId>,
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Json { value: body, raw }: Json<SayBody>,
+) -> Result<Response, ApiError> {
+    let OnBusy::Reject = body.on_busy;
+    let repeatable = Repeatable::of(&headers, &format!("messages {id}"), &raw)?;
+    let say = Say { text: body.text, to: body.to, client_id: body.client_id };
+    let joined = admit::say(&app, &signed_in.who, id, say, repeatable).await?;
+    answer(&app, signed_in, id, joined, &headers).await
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RegenerateBody {
+    npc_id: Option<NpcId>,
+}
+
+async fn regenerate(
+    signed_in: SignedIn,
+    Id(id): Id<ConversationId>,
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Json { value: body, raw }: Json<RegenerateBody>,
+) -> Result<Response, ApiError> {
+    let repeatable = Repeatable::of(&headers, &format!("regenerate {id}"), &raw)?;
+    let joined = admit::regenerate(&app, &signed_in.who, id, body.npc_id, repeatable).await?;
+    answer(&app, signed_in, id, joined, &headers).await
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AbortBody {
+    turn_id: Option<TurnId>,
+}
+
+async fn abort(
+    who: Who,
+    Id(id): Id<ConversationId>,
+    State(app): State<Arc<App>>,
+    Json { value: body, .. }: Json<AbortBody>,
+) -> Result<Response, ApiError> {
+    app.store.read(move |conn| conversations::of_player(conn, id, who.id)).await?;
+    let aborted = app.engine.abort(id, body.turn_id).await?;
+    Ok(axum::Json(json!({"aborted": aborted.aborted, "turnId": aborted.turn})).into_response())
+}
+
+/// The turn's frames as a stream, from its first or from `Last-Event-ID` on; 202 for who asks for JSON.
+async fn answer(app: &App, signed_in: SignedIn, id: ConversationId, joined: Joined, headers: &HeaderMap) -> Result<Response, ApiError> {
+    if wants_json(headers) {
+        let body = json!({"turnId": joined.turn, "messageId": joined.message, "cursor": joined.cursor});
+        return Ok((StatusCode::ACCEPTED, axum::Json(body)).into_response());
+    }
+    let cursor = watch::cursor_of(headers, None).map_or(joined.cursor, |cursor| cursor.max(joined.cursor));
+    let watching = Watching {
+        store: app.store.clone(),
+        accounts: app.accounts.clone(),
+        log: app.engine.log(id).await?,
+        conversation: id,
+        signed_in,
+        cursor,
+        until: Some(joined.turn),
+        closing: app.closing.clone(),
+    };
+    Ok(watching.into_response())
+}
+
+/// JSON, unless the stream's type is asked for as well.
+fn wants_json(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accept.contains("application/json") && !accept.contains("text/event-stream")
+}

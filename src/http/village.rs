@@ -1,0 +1,73 @@
+//! The Village's refusals as answers over HTTP, and the one way in which its routes change the store.
+
+use std::fmt;
+
+use hamlet_actors::vocabulary::ErrorCode;
+use rusqlite::Connection;
+use serde_json::json;
+
+use super::error::ApiError;
+use crate::{
+    store::{Store, StoreError},
+    village::{npc::NpcRefusal, provider::ProviderRefusal, resolve::ResolveRefusal, text::Invalid},
+};
+
+/// One change in one commit, whose rules may refuse it. A refusal is decided before anything is written.
+pub async fn change<T, R, F>(store: &Store, change: F) -> Result<T, ApiError>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+    ApiError: From<R>,
+    F: FnOnce(&Connection) -> Result<Result<T, R>, StoreError> + Send + 'static,
+{
+    Ok(store.write(change).await??)
+}
+
+impl From<Invalid> for ApiError {
+    fn from(invalid: Invalid) -> Self {
+        Self::invalid(format!("{invalid}.")).with(json!({"field": invalid.field}))
+    }
+}
+
+impl From<NpcRefusal> for ApiError {
+    fn from(refusal: NpcRefusal) -> Self {
+        match refusal {
+            NpcRefusal::Invalid(invalid) => invalid.into(),
+            NpcRefusal::SlugTaken(_) => Self::new(ErrorCode::Conflict, sentence(&refusal)),
+            NpcRefusal::NotYours(_) => Self::new(ErrorCode::Forbidden, sentence(&refusal)),
+        }
+    }
+}
+
+impl From<ProviderRefusal> for ApiError {
+    fn from(refusal: ProviderRefusal) -> Self {
+        match &refusal {
+            ProviderRefusal::Invalid(invalid) => invalid.clone().into(),
+            ProviderRefusal::KeyWouldMove => Self::invalid(sentence(&refusal)).with(json!({"field": "apiKey"})),
+            ProviderRefusal::NameTaken(_) | ProviderRefusal::Full => Self::new(ErrorCode::Conflict, sentence(&refusal)),
+            ProviderRefusal::InUse { npcs, is_default } => Self::new(
+                ErrorCode::Conflict,
+                "NPCs or the settings still name this Provider. Repeat with ?force=1 to delete it all the same: they keep \
+                 naming it, and are refused with NO_PROVIDER_KEY until that is changed.",
+            )
+            .with(json!({"npcs": npcs, "isDefault": is_default})),
+            ProviderRefusal::Vault(error) => Self::internal(error),
+        }
+    }
+}
+
+impl From<ResolveRefusal> for ApiError {
+    fn from(refusal: ResolveRefusal) -> Self {
+        Self::new(refusal.code(), sentence(&refusal))
+    }
+}
+
+/// An error's words as a sentence for a person.
+fn sentence(error: &impl fmt::Display) -> String {
+    let text = error.to_string();
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), rest.as_str()))
+}
+
+#[cfg(test)]
+pub mod testing;

@@ -1,0 +1,136 @@
+//! A Village behind its routes, without accounts: a header says who asks.
+
+use std::{collections::HashMap, sync::Arc};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{FromRef, FromRequestParts, Request},
+    http::request::Parts,
+    middleware,
+};
+use hamlet_actors::vocabulary::{ErrorCode, PlayerId};
+use http::{Method, StatusCode, header};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tower::ServiceExt;
+
+use crate::{
+    auth::{Admin, PlayerRole, Who},
+    http::{error::{self, ApiError}, npcs, providers, settings},
+    store::Store,
+    vault::Vault,
+    village::{
+        VillageState,
+        registry::{EnvironmentProviders, Found},
+        settings::Pins,
+    },
+};
+
+const PLAYER: &str = "x-test-player";
+
+/// Who can ask: two Players and an admin.
+pub const ADA: &str = "ada";
+pub const BO: &str = "bo";
+pub const ADMIN: &str = "root";
+
+#[derive(Clone)]
+pub struct TestState {
+    village: VillageState,
+    players: Arc<HashMap<String, Who>>,
+}
+
+impl FromRef<TestState> for VillageState {
+    fn from_ref(state: &TestState) -> Self {
+        state.village.clone()
+    }
+}
+
+impl FromRequestParts<TestState> for Who {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &TestState) -> Result<Self, ApiError> {
+        let name = parts.headers.get(PLAYER).and_then(|name| name.to_str().ok()).unwrap_or_default();
+        state.players.get(name).cloned().ok_or_else(|| ApiError::new(ErrorCode::Unauthenticated, "Sign in first."))
+    }
+}
+
+impl FromRequestParts<TestState> for Admin {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &TestState) -> Result<Self, ApiError> {
+        let who = Who::from_request_parts(parts, state).await?;
+        if who.role == PlayerRole::Admin { Ok(Self(who)) } else { Err(ApiError::forbidden()) }
+    }
+}
+
+pub struct TestVillage {
+    pub state: VillageState,
+    router: Router,
+    _folder: tempfile::TempDir,
+}
+
+impl TestVillage {
+    pub async fn new() -> Self {
+        Self::with(EnvironmentProviders::default(), Vec::new(), Pins::default()).await
+    }
+
+    pub async fn with(environment: EnvironmentProviders, found: Vec<Found>, pins: Pins) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("hamlet.db")).unwrap();
+        let roles = [(ADA, PlayerRole::Player), (BO, PlayerRole::Player), (ADMIN, PlayerRole::Admin)];
+        let who = |(name, role): (&str, PlayerRole)| Who { id: PlayerId::generate(), name: name.to_owned(), role };
+        let players: HashMap<_, _> = roles.into_iter().map(who).map(|who| (who.name.clone(), who)).collect();
+        for player in players.values().cloned() {
+            let sql = "INSERT INTO players (id, name, name_key, role, created_at) VALUES (?1, ?2, ?2, 'player', 0)";
+            store.write(move |conn| Ok(conn.execute(sql, (player.id.0.into_bytes(), player.name))?)).await.unwrap();
+        }
+        let state = VillageState {
+            store,
+            vault: Arc::new(Vault::new(&[7; 32])),
+            environment: Arc::new(environment),
+            found: Arc::new(found),
+            pins: Arc::new(pins),
+        };
+        let router = Router::new()
+            .merge(npcs::routes())
+            .merge(providers::routes())
+            .merge(settings::routes())
+            .layer(middleware::from_fn(error::render))
+            .with_state(TestState { village: state.clone(), players: Arc::new(players) });
+        Self { state, router, _folder: folder }
+    }
+
+    /// One request with a JSON body (none when it is null); the status and the JSON answered.
+    pub async fn ask(&self, player: &str, method: Method, path: &str, body: Value) -> (StatusCode, Value) {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        self.ask_raw(player, method, path, body).await
+    }
+
+    pub async fn ask_raw(&self, player: &str, method: Method, path: &str, body: impl Into<Body>) -> (StatusCode, Value) {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(PLAYER, player)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(body.into())
+            .unwrap();
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let status = response.status();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (status, if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() })
+    }
+
+    /// As `ask`, for what has to succeed.
+    pub async fn done(&self, player: &str, method: Method, path: &str, body: Value) -> Value {
+        let (status, answer) = self.ask(player, method, path, body).await;
+        assert!(status.is_success(), "{status} {answer}");
+        answer
+    }
+
+    /// As `ask`, for what has to be refused: the status and the code.
+    pub async fn refused(&self, player: &str, method: Method, path: &str, body: Value) -> (u16, String) {
+        let (status, answer) = self.ask(player, method, path, body).await;
+        (status.as_u16(), answer["error"]["code"].as_str().unwrap_or("none").to_owned())
+    }
+}

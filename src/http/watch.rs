@@ -1,0 +1,185 @@
+//! One reader of a Conversation's frames over SSE: a cursor that moves through the store and then along the log. Every
+//! write takes all that is due at that moment.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::{Body, Bytes},
+    response::{IntoResponse, Response},
+};
+use futures_util::stream;
+use hamlet_actors::{
+    conversation::frame_log::{FrameLog, Line, Look, Watcher},
+    vocabulary::{ConversationId, ConversationStamp, TurnId},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use tokio_util::sync::CancellationToken;
+
+use super::replay;
+use crate::{
+    auth::{Accounts, SignedIn, extract::is_still_in},
+    store::{Store, StoreError, Stored, conversations, messages},
+};
+
+/// Between comments that keep proxies and dead connections honest.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Finished Messages in one read; no statement is open while a socket is written.
+const PAGE: usize = 200;
+
+/// What a watch is opened with.
+pub struct Watching {
+    pub store: Store,
+    pub accounts: Accounts,
+    pub log: Arc<FrameLog>,
+    pub conversation: ConversationId,
+    pub signed_in: SignedIn,
+    pub cursor: u64,
+    /// The watch ends behind this turn's terminal frame.
+    pub until: Option<TurnId>,
+    /// Cancelled when the process is about to end.
+    pub closing: CancellationToken,
+}
+
+/// The cursor that a request names: `Last-Event-ID` beats `?after=`; junk is ignored.
+pub fn cursor_of(headers: &HeaderMap, after: Option<&str>) -> Option<u64> {
+    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(|id| id.trim().parse().ok());
+    last.or_else(|| after.and_then(|after| after.trim().parse().ok()))
+}
+
+impl Watching {
+    pub fn into_response(self) -> Response {
+        let watcher = self.log.watch();
+        let reader = Reader { watcher, opened: false, done: false, watching: self };
+        let body = Body::from_stream(stream::unfold(reader, |mut reader| async move {
+            let bytes = reader.next().await?;
+            Some((Ok::<_, StoreError>(bytes), reader))
+        }));
+        let headers = [
+            (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform")),
+            (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+        ];
+        (headers, body).into_response()
+    }
+}
+
+struct Reader {
+    watching: Watching,
+    watcher: Watcher,
+    opened: bool,
+    done: bool,
+}
+
+impl Reader {
+    /// The next bytes to write; None when the stream is over.
+    async fn next(&mut self) -> Option<Bytes> {
+        if self.done {
+            return None;
+        }
+        let mut out = Vec::new();
+        if !self.opened {
+            self.opened = true;
+            // An id without data: a tab that drops before its first frame can come back.
+            out.extend_from_slice(format!("id: {}\n\n", self.watching.cursor).as_bytes());
+        }
+        loop {
+            match self.watcher.look(self.watching.cursor) {
+                Look::Frames(lines) => self.write_lines(&mut out, lines),
+                Look::Behind { floor } => self.replay(&mut out, Some(floor)).await,
+                Look::Dormant => {
+                    self.replay(&mut out, None).await;
+                    self.done |= out.is_empty() && self.watcher.is_closed();
+                }
+                Look::UpToDate => {}
+                Look::Closed => return Some(self.farewell()),
+            }
+            if !out.is_empty() {
+                return Some(out.into());
+            }
+            if self.done {
+                return None;
+            }
+            tokio::select! {
+                changed = tokio::time::timeout(HEARTBEAT, self.watcher.changed()) => match changed {
+                    Ok(true) => {}
+                    Ok(false) => return None,
+                    Err(_quiet) => return self.heartbeat().await,
+                },
+                () = self.watching.closing.cancelled() => return Some(self.farewell()),
+            }
+        }
+    }
+
+    /// The end of the stream, not of the Conversation: tabs come back at different times, not all at once.
+    fn farewell(&mut self) -> Bytes {
+        self.done = true;
+        format!("retry: {}\n\n", fastrand::u32(1000..4000)).into()
+    }
+
+    fn write_lines(&mut self, out: &mut Vec<u8>, lines: Vec<Line>) {
+        for line in lines {
+            replay::event(out, line.seq, &line.json);
+            self.watching.cursor = line.seq.unwrap_or(self.watching.cursor);
+            if line.ends.is_some() && line.ends == self.watching.until {
+                self.done = true;
+                return;
+            }
+        }
+    }
+
+    /// A page of what ended behind the cursor; without a floor, up to the store's own end.
+    async fn replay(&mut self, out: &mut Vec<u8>, floor: Option<u64>) {
+        let (id, who, cursor) = (self.watching.conversation, self.watching.signed_in.who.id, self.watching.cursor);
+        let read = self
+            .watching
+            .store
+            .read(move |conn| {
+                let row = conversations::of_player(conn, id, who)?;
+                let upto = floor.unwrap_or(row.last_seq);
+                let page = messages::ended_between(conn, row.key, cursor, upto, PAGE)?;
+                Ok((page, upto, ConversationStamp { title: row.title, updated_at: row.updated_at }))
+            })
+            .await;
+        match read {
+            Ok((page, upto, stamp)) => {
+                let whole = page.len() < PAGE;
+                self.write_page(out, page, &stamp);
+                if whole && !self.done {
+                    self.watching.cursor = self.watching.cursor.max(upto);
+                }
+            }
+            Err(StoreError::NotFound) => self.done = true,
+            Err(error) => {
+                // The tab comes back with its cursor, and then reads again.
+                tracing::error!(%error, "a replay could not be read");
+                self.done = true;
+            }
+        }
+    }
+
+    fn write_page(&mut self, out: &mut Vec<u8>, page: Vec<Stored>, stamp: &ConversationStamp) {
+        for stored in page {
+            let (last_seq, turn, terminal) = (stored.last_seq, stored.message.turn_id, stored.terminal);
+            let frames = replay::frames(stored, stamp);
+            let last = frames.len().saturating_sub(1);
+            for (at, frame) in frames.iter().enumerate() {
+                // A frame is plain data: writing it to memory does not fail.
+                let json = serde_json::to_vec(frame).unwrap_or_default();
+                replay::event(out, (at == last).then_some(last_seq), &json);
+            }
+            self.watching.cursor = last_seq;
+            if terminal && Some(turn) == self.watching.until {
+                self.done = true;
+                return;
+            }
+        }
+    }
+
+    /// A comment; the end for one who has been signed out meanwhile.
+    async fn heartbeat(&mut self) -> Option<Bytes> {
+        if !is_still_in(&self.watching.accounts, self.watching.signed_in.credential).await {
+            return None;
+        }
+        Some(Bytes::from_static(b":\n\n"))
+    }
+}

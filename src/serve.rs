@@ -1,0 +1,122 @@
+//! The server's life: open the store, start the engine, accept connections, and on a signal come to rest with everything
+//! stored.
+
+pub mod connections;
+mod program;
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use axum::Router;
+use hamlet_actors::{engine::NotStarted, village::Upkeep, vocabulary::Timestamp};
+pub use program::{StartError, blocking};
+use tokio::net::TcpListener;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    app::{App, BuildsProviders},
+    auth::{Accounts, AccountsOptions, accounts::AuthError, secret::Secret},
+    gates::origin::OriginRules,
+    http::router,
+    store::{Store, StoreError},
+    vault::Vault,
+    village::{
+        VillageState,
+        registry::{EnvironmentProviders, Found},
+        seeds,
+        settings::Pins,
+    },
+};
+
+/// Everything that a server is started with.
+pub struct Setup {
+    /// The folder that holds `hamlet.db`.
+    pub data: PathBuf,
+    pub listen: SocketAddr,
+    pub rules: OriginRules,
+    pub accounts: AccountsOptions,
+    pub vault: Vault,
+    pub environment: EnvironmentProviders,
+    pub found: Vec<Found>,
+    pub pins: Pins,
+    pub providers: Arc<dyn BuildsProviders>,
+    pub upkeep: Upkeep,
+    /// How long running turns may go on after the signal to stop.
+    pub deadline: Duration,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Accounts(#[from] AuthError),
+    #[error(transparent)]
+    Engine(#[from] NotStarted),
+    #[error("{address} can't be listened on: {error}")]
+    Listen { address: SocketAddr, error: std::io::Error },
+}
+
+/// A server that listens and does not accept yet.
+pub struct Server {
+    pub app: Arc<App>,
+    /// The address that was taken.
+    pub address: SocketAddr,
+    /// The way in for the admin of a Village that nobody has entered yet.
+    pub first_link: Option<Secret>,
+    router: Router,
+    listener: TcpListener,
+    deadline: Duration,
+}
+
+impl Server {
+    /// # Errors
+    /// When the store can't be opened, or the address not be listened on.
+    pub async fn start(setup: Setup) -> Result<Self, ServeError> {
+        let address = setup.listen;
+        let listener = TcpListener::bind(address).await.map_err(|error| ServeError::Listen { address, error })?;
+        let address = listener.local_addr().map_err(|error| ServeError::Listen { address, error })?;
+        let path = setup.data.join("hamlet.db");
+        let opening = tokio::task::spawn_blocking(move || Store::open(&path));
+        let store = opening.await.map_err(|error| StoreError::Unavailable(error.to_string()))??;
+        store.write(|conn| seeds::seed(conn, Timestamp::now())).await?;
+        let accounts = Accounts::new(store.clone(), setup.accounts);
+        let first_link = accounts.first_link().await?;
+        let village = VillageState {
+            store: store.clone(),
+            vault: Arc::new(setup.vault),
+            environment: Arc::new(setup.environment),
+            found: Arc::new(setup.found),
+            pins: Arc::new(setup.pins),
+        };
+        let app = App::start(store, accounts, village, setup.providers, setup.upkeep).await?;
+        let router = router(Arc::clone(&app), setup.rules);
+        Ok(Self { app, address, first_link, router, listener, deadline: setup.deadline })
+    }
+
+    /// Serves until `stop` is cancelled, then comes to rest: nothing new is admitted (503), running turns end or are ended,
+    /// streams close, connections finish what they are at.
+    pub async fn run(self, stop: CancellationToken) {
+        let Self { app, router, listener, deadline, .. } = self;
+        let connections = TaskTracker::new();
+        let purging = tokio::spawn(Arc::clone(&app).keep_purging());
+        let accepting = connections::accept(listener, router, app.closing.clone(), connections.clone());
+        let accepting = tokio::spawn(accepting);
+        stop.cancelled().await;
+        tracing::info!("stopping: nothing new is admitted, running turns have {} s", deadline.as_secs());
+        app.stopping.cancel();
+        app.engine.shut_down(deadline).await;
+        app.closing.cancel();
+        connections.close();
+        if tokio::time::timeout(CONNECTIONS, connections.wait()).await.is_err() {
+            tracing::warn!(left = connections.len(), "connections that did not end are cut");
+        }
+        for task in [accepting, purging] {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "a task of the server failed");
+            }
+        }
+    }
+}
+
+/// For connections to finish what they are at, once all turns have ended.
+const CONNECTIONS: Duration = Duration::from_secs(3);

@@ -1,0 +1,289 @@
+//! The engine over a real store, with one Player, one NPC and one Conversation, and tabs that watch it.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test support that fails, fails the test")]
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use hamlet::store::{Store, Stored, conversations, messages};
+use hamlet_actors::{
+    conversation::{
+        Begin, Begun, Intent,
+        frame_log::{FrameLog, Look, Watcher},
+    },
+    engine::{Engine, EngineError},
+    ports::{Clock, Provider, SystemClock},
+    turn::{TurnPlan, WhenUnwatched},
+    village::Upkeep,
+    vocabulary::{
+        Author, AuthorKind, ConversationId, Frame, Hop, MessageId, ModelParams, Npc, NpcId, PlayerId, Timestamp, Transcript,
+        TurnId,
+    },
+};
+
+use crate::ScriptedProvider;
+
+/// The machine's clock, which panics in whoever asks it next when the test says so.
+#[derive(Debug, Default)]
+pub struct TestClock {
+    panics: AtomicBool,
+}
+
+impl TestClock {
+    /// The next one who asks for the time panics: an actor, in the middle of a message.
+    pub fn panic_next(&self) {
+        self.panics.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        assert!(!self.panics.swap(false, Ordering::SeqCst), "as the test asked");
+        SystemClock.now()
+    }
+
+    fn message_id(&self) -> MessageId {
+        SystemClock.message_id()
+    }
+
+    fn turn_id(&self) -> TurnId {
+        SystemClock.turn_id()
+    }
+}
+
+pub struct TestVillage {
+    pub store: Store,
+    pub engine: Engine,
+    pub clock: Arc<TestClock>,
+    pub provider: Arc<ScriptedProvider>,
+    pub conversation: ConversationId,
+    pub player: PlayerId,
+    pub npc: Npc,
+    pub when_unwatched: WhenUnwatched,
+    folder: Arc<tempfile::TempDir>,
+}
+
+impl TestVillage {
+    pub async fn new() -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let store = Store::open(&folder.path().join("hamlet.db")).unwrap();
+        let (player, npc, conversation) = (PlayerId::generate(), npc(), ConversationId::generate());
+        let npc_id = npc.id;
+        store
+            .write(move |conn| {
+                conn.execute(
+                    "INSERT INTO players (id, name, name_key, role, created_at) VALUES (?1, 'Pia', 'pia', 'admin', 0)",
+                    [player.0.as_bytes()],
+                )?;
+                conn.execute(
+                    "INSERT INTO npcs (id, slug, name, created_at, updated_at) VALUES (?1, 'ada', 'Ada', 0, 0)",
+                    [npc_id.0.as_bytes()],
+                )?;
+                let new = conversations::NewConversation {
+                    id: conversation,
+                    owner: player,
+                    external_id: None,
+                    title: None,
+                    npcs: vec![npc_id],
+                    at: Timestamp::from_millis(0),
+                };
+                conversations::create(conn, &new)
+            })
+            .await
+            .unwrap();
+        Self::over(folder, store, player, npc, conversation).await
+    }
+
+    async fn over(folder: Arc<tempfile::TempDir>, store: Store, player: PlayerId, npc: Npc, conversation: ConversationId) -> Self {
+        let clock = Arc::new(TestClock::default());
+        let upkeep = Upkeep { sweep_every: Duration::from_millis(50), ..Upkeep::default() };
+        let engine = Engine::start(Arc::new(store.clone()), clock.clone(), upkeep).await.unwrap();
+        let provider = ScriptedProvider::new();
+        let when_unwatched = WhenUnwatched::Finish;
+        Self { store, engine, clock, provider, conversation, player, npc, when_unwatched, folder }
+    }
+
+    /// As after `kill -9`: another process opens a copy of the file as it is at this moment. The first goes on unnoticed.
+    pub async fn killed_and_restarted(&self) -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        for file in ["hamlet.db", "hamlet.db-wal"] {
+            let from = self.folder.path().join(file);
+            if from.exists() {
+                std::fs::copy(from, folder.path().join(file)).unwrap();
+            }
+        }
+        let store = Store::open(&folder.path().join("hamlet.db")).unwrap();
+        Self::over(folder, store, self.player, self.npc.clone(), self.conversation).await
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn say_with(&self, text: &str) -> (Begin, TurnPlan) {
+        let intent = Intent::Send {
+            message: MessageId::generate(),
+            author: Author { kind: AuthorKind::Player, id: self.player.to_string(), name: "Pia".to_owned() },
+            text: text.to_owned(),
+            client_id: None,
+        };
+        (self.begin(intent), self.plan(Some(text)))
+    }
+
+    pub async fn say(&self, text: &str) -> Begun {
+        self.try_say(text).await.unwrap()
+    }
+
+    pub async fn try_say(&self, text: &str) -> Result<Begun, EngineError> {
+        let (begin, plan) = self.say_with(text);
+        self.engine.begin(self.conversation, begin, plan).await
+    }
+
+    pub async fn regenerate(&self) -> Result<Begun, EngineError> {
+        let (conversation, player) = (self.conversation, self.player);
+        let (row, trailing) = self
+            .store
+            .read(move |conn| {
+                let row = conversations::of_player(conn, conversation, player)?;
+                let trailing = messages::trailing(conn, row.key)?;
+                Ok((row, trailing))
+            })
+            .await
+            .unwrap();
+        let trailing = trailing.unwrap();
+        let intent = Intent::Regenerate {
+            as_of: row.last_seq,
+            supersedes: trailing.replies,
+            variant_of: trailing.variant_of,
+            first_position: trailing.first_position,
+        };
+        self.engine.begin(self.conversation, self.begin(intent), self.plan(None)).await
+    }
+
+    fn begin(&self, intent: Intent) -> Begin {
+        Begin {
+            turn: TurnId::generate(),
+            reply: MessageId::generate(),
+            intent,
+            speaker: Author { kind: AuthorKind::Npc, id: self.npc.id.to_string(), name: self.npc.name.clone() },
+            provider_name: "Scripted".to_owned(),
+            model: (self.provider.id(), "scripted".to_owned()),
+            hop: Hop { count: 0, limit: 6 },
+            idempotency: None,
+            now: Timestamp::default(),
+        }
+    }
+
+    fn plan(&self, question: Option<&str>) -> TurnPlan {
+        TurnPlan {
+            npc: self.npc.clone(),
+            in_party: false,
+            model: "scripted".to_owned(),
+            provider: self.provider.clone(),
+            window_tokens: 60_000,
+            question: question.map(Arc::from),
+            when_unwatched: self.when_unwatched,
+        }
+    }
+
+    /// All stored Messages that a reader sees.
+    pub async fn stored(&self) -> Vec<Stored> {
+        let (conversation, player) = (self.conversation, self.player);
+        self.store
+            .read(move |conn| {
+                let row = conversations::of_player(conn, conversation, player)?;
+                messages::page(conn, row.key, None, 1_000)
+            })
+            .await
+            .unwrap()
+    }
+
+    /// The newest stored Message.
+    pub async fn newest(&self) -> Stored {
+        self.stored().await.pop().unwrap()
+    }
+
+    /// A tab that watches from this cursor on.
+    pub async fn tab(&self, cursor: u64) -> Tab {
+        let log = self.engine.log(self.conversation).await.unwrap();
+        Tab { watcher: log.watch(), _log: log, cursor, seen: Vec::new(), transcript: Transcript::default() }
+    }
+}
+
+fn npc() -> Npc {
+    Npc {
+        id: NpcId::generate(),
+        slug: "ada".to_owned(),
+        name: "Ada".to_owned(),
+        job_title: "Innkeeper".to_owned(),
+        description: String::new(),
+        instructions: "Be brief.".to_owned(),
+        provider_id: None,
+        model: None,
+        params: ModelParams::default(),
+    }
+}
+
+/// A reader of the log that folds what it sees.
+pub struct Tab {
+    watcher: Watcher,
+    _log: Arc<FrameLog>,
+    pub cursor: u64,
+    pub seen: Vec<Frame>,
+    pub transcript: Transcript,
+}
+
+impl Tab {
+    /// Reads until the condition holds for what was seen.
+    pub async fn until(&mut self, mut condition: impl FnMut(&Self) -> bool) {
+        let reading = async {
+            loop {
+                match self.watcher.look(self.cursor) {
+                    Look::Frames(lines) => {
+                        for line in lines {
+                            let frame: Frame = serde_json::from_slice(&line.json).unwrap();
+                            self.transcript.fold(frame.clone());
+                            self.seen.push(frame);
+                            self.cursor = line.seq.unwrap_or(self.cursor);
+                        }
+                    }
+                    Look::UpToDate | Look::Dormant | Look::Behind { .. } => {}
+                    Look::Closed => return,
+                }
+                if condition(self) {
+                    return;
+                }
+                self.watcher.changed().await;
+            }
+        };
+        if tokio::time::timeout(Duration::from_secs(10), reading).await.is_err() {
+            panic!("the tab waited in vain; it saw {:#?}", self.seen);
+        }
+    }
+
+    pub async fn until_text(&mut self, text: &str) {
+        self.until(|tab| tab.last_text() == text).await;
+    }
+
+    pub async fn until_ended(&mut self) {
+        self.until(|tab| tab.terminal_frames() > 0).await;
+    }
+
+    pub fn terminal_frames(&self) -> usize {
+        use hamlet_actors::vocabulary::TurnState;
+        self.seen.iter().filter(|frame| matches!(frame, Frame::Finish(finish) if finish.turn.state == TurnState::Ended)).count()
+    }
+
+    /// The text of the newest Message.
+    pub fn last_text(&self) -> String {
+        use hamlet_actors::vocabulary::Part;
+        let Some(entry) = self.transcript.entries().last() else { return String::new() };
+        entry.parts.iter().filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None }).collect()
+    }
+}

@@ -1,0 +1,131 @@
+// The server's HTTP API as the page calls it. Every refusal becomes an ApiError that carries the server's own code and
+// words; nothing here knows what is drawn.
+
+import type {
+  Conversation,
+  Me,
+  MessagesPage,
+  Npc,
+  Page,
+  Provider,
+  Settings,
+} from "./wire";
+
+/** What the server refused, or NETWORK when it was not reached at all. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly requestId: string | null = null,
+  ) {
+    super(message);
+  }
+}
+
+const signedOut = new Set<() => void>();
+
+/** Calls back whenever the server says that nobody is signed in (any more). */
+export function onSignedOut(told: () => void): () => void {
+  signedOut.add(told);
+  return () => signedOut.delete(told);
+}
+
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+async function call<T>(method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: {
+        accept: "application/json",
+        // The server reads JSON only, which is also what keeps forms of other sites out: so it is said without a body too.
+        ...(method === "GET" ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  } catch {
+    throw new ApiError(0, "NETWORK", "Hamlet could not be reached. Is it still running?");
+  }
+  const text = await response.text().catch(() => "");
+  if (response.ok) return (text === "" ? undefined : JSON.parse(text)) as T;
+  const refusal = refusalOf(response, text);
+  if (refusal.status === 401 && refusal.code !== "INVALID_CREDENTIALS") for (const told of signedOut) told();
+  throw refusal;
+}
+
+function refusalOf(response: Response, text: string): ApiError {
+  try {
+    const { error } = JSON.parse(text);
+    return new ApiError(response.status, String(error.code), String(error.message), error.requestId ?? null);
+  } catch {
+    // Something in between answered, such as a proxy.
+    return new ApiError(response.status, `HTTP_${response.status}`, response.statusText || "unexpected answer");
+  }
+}
+
+export interface Sent {
+  turnId: string;
+  messageId: string;
+  cursor: number;
+}
+
+const conversation = (id: string): string => `/api/conversations/${encodeURIComponent(id)}`;
+
+export const api = {
+  me: () => call<Me>("GET", "/api/me"),
+  signUpOpen: () => call<{ open: boolean }>("GET", "/api/auth/sign-up"),
+  signUp: (name: string, password: string) => call<unknown>("POST", "/api/auth/sign-up", { name, password }),
+  signIn: (name: string, password: string) => call<unknown>("POST", "/api/auth/sign-in", { name, password }),
+  signOut: () => call<unknown>("POST", "/api/auth/sign-out", {}),
+
+  npcs: () => call<Page<Npc>>("GET", "/api/npcs"),
+  conversations: (after: string | null) =>
+    call<Page<Conversation>>("GET", `/api/conversations?limit=50${after ? `&after=${encodeURIComponent(after)}` : ""}`),
+  conversation: (id: string) => call<Conversation>("GET", conversation(id)),
+  begin: (npcIds: string[]) => call<Conversation>("POST", "/api/conversations", { npcIds }),
+  remove: (id: string) => call<unknown>("DELETE", conversation(id)),
+
+  messages: (id: string, before: string | null) =>
+    call<MessagesPage>(
+      "GET",
+      `${conversation(id)}/messages?limit=200${before ? `&before=${encodeURIComponent(before)}` : ""}`,
+    ),
+  send: (id: string, text: string, clientId: string, key: string) =>
+    call<Sent>("POST", `${conversation(id)}/messages`, { text, clientId }, { "idempotency-key": key }),
+  abort: (id: string, turnId: string) =>
+    call<{ aborted: boolean }>("POST", `${conversation(id)}/abort`, { turnId }),
+  regenerate: (id: string) => call<Sent>("POST", `${conversation(id)}/regenerate`, {}),
+  framesUrl: (id: string, after: string) => `${conversation(id)}/frames?after=${encodeURIComponent(after)}`,
+
+  providers: () => call<Page<Provider>>("GET", "/api/providers"),
+  settings: () => call<Settings>("GET", "/api/settings"),
+  addProvider: (provider: { name: string; baseUrl: string; apiKey?: string }) =>
+    call<Provider>("POST", "/api/providers", { kind: "openai-chat", ...provider }),
+  useProvider: (defaultProviderId: string, defaultModel: string) =>
+    call<unknown>("PATCH", "/api/settings", { defaultProviderId, defaultModel }),
+};
+
+/** The server's words for a refusal, said to a person. */
+export function wordsFor(error: unknown): { message: string; code: string | null } {
+  if (!(error instanceof ApiError)) return { message: String(error), code: null };
+  const said = FRIENDLY[error.code] ?? sentence(error.message);
+  return { message: said, code: error.code };
+}
+
+const FRIENDLY: Record<string, string> = {
+  TURN_IN_PROGRESS: "A reply is still being written. Wait for it, or stop it first.",
+  TURN_MISMATCH: "That reply had ended already; another one is being written.",
+  NOTHING_TO_REGENERATE: "There is no reply here that could be written anew.",
+  RATE_LIMITED: "That was a lot at once. Wait a moment and try again.",
+};
+
+/** The server's words have no capital and no full stop, so that they fit into a log line. */
+export function sentence(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed === "") return "Something went wrong.";
+  const upper = trimmed[0]!.toUpperCase() + trimmed.slice(1);
+  return /[.!?]$/.test(upper) ? upper : `${upper}.`;
+}

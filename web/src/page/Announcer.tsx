@@ -1,0 +1,38 @@
+// Tells a screen reader that a reply is being written and, when it has ended, what it says. The growing text itself is no
+// live region: it would be read from its beginning again with every word.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Entry } from "../fold";
+
+/** So much is read out by itself; the rest is there to be read at will. */
+const SPOKEN = 2_000;
+
+export function Announcer({ entries }: { entries: readonly Entry[] }) {
+  const [said, setSaid] = useState("");
+  const watched = useRef<string | null>(null);
+  const last = entries.findLast((entry) => entry.role === "npc");
+  const status = last?.status;
+
+  useEffect(() => {
+    if (!last) return;
+    if (status === "running") {
+      watched.current = last.id;
+      setSaid(`${last.author.name} is writing.`);
+    } else if (watched.current === last.id) {
+      watched.current = null;
+      setSaid(`${last.author.name}: ${spoken(last)}`);
+    }
+  }, [last?.id, status]);
+
+  return (
+    <div class="offscreen" aria-live="polite" data-testid="announcer">
+      {said}
+    </div>
+  );
+}
+
+function spoken(entry: Entry): string {
+  const text = entry.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const heard = text.length > SPOKEN ? `${text.slice(0, SPOKEN)} …` : text;
+  return entry.error ? `${heard} ${entry.error.message}` : heard;
+}

@@ -1,0 +1,86 @@
+// Where the Player types. The text belongs to whoever shows the composer, so that one that could not be sent comes back.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+
+/** What the server takes as one message. */
+const LIMIT = 32_768;
+const TELL_FROM = LIMIT - 2_000;
+
+interface Props {
+  draft: string;
+  change: (text: string) => void;
+  send: (text: string) => void;
+  hint: string;
+  /** Nothing can be sent now. */
+  busy?: boolean;
+  /** Stands in the send button's place. */
+  children?: ComponentChildren;
+}
+
+export function Composer({ draft, change, send, hint, busy = false, children }: Props) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const length = characters(draft);
+  const tooLong = length > LIMIT;
+
+  useEffect(() => {
+    // On a touch screen the keyboard would cover the page before anybody asked for it.
+    if (matchMedia("(pointer: fine)").matches) field.current?.focus();
+  }, []);
+
+  useLayoutEffect(() => {
+    const { current } = field;
+    if (!current) return;
+    current.style.height = "auto";
+    current.style.height = `${current.scrollHeight + 2}px`;
+  }, [draft]);
+
+  const submit = (): void => {
+    if (busy || tooLong || draft.trim() === "") return;
+    send(draft);
+  };
+
+  return (
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <textarea
+        ref={field}
+        rows={1}
+        value={draft}
+        aria-label={hint}
+        aria-invalid={tooLong}
+        aria-describedby="composer-limit"
+        placeholder={hint}
+        onInput={(event) => change(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          // While an input method composes a character, Enter is its own.
+          if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+          event.preventDefault();
+          submit();
+        }}
+      />
+      {children ?? (
+        <button type="submit" class="primary" disabled={busy || tooLong || draft.trim() === ""}>
+          Send
+        </button>
+      )}
+      <p id="composer-limit" class={tooLong ? "limit over" : "limit"} role="status">
+        {length > TELL_FROM &&
+          `${length.toLocaleString("en")} of ${LIMIT.toLocaleString("en")} characters${tooLong ? ": too long to send" : ""}`}
+      </p>
+    </form>
+  );
+}
+
+/** As the server counts: characters, not the halves that JavaScript makes of some. */
+function characters(text: string): number {
+  if (text.length <= TELL_FROM) return text.length;
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}

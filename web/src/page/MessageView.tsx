@@ -1,0 +1,96 @@
+import { Component } from "preact";
+import { sentence } from "../api";
+import type { Entry } from "../fold";
+import { Markdown } from "../markdown/Markdown";
+import { PartView } from "./PartView";
+
+interface Props {
+  entry: Entry;
+  /** The entry is changed in place; this tells whether it was. */
+  revision: number;
+  /** The text of a Message that has no Parts. */
+  fallback: string;
+  /** A reply that takes this one's place has begun. */
+  leaving: boolean;
+  regenerate: (() => void) | null;
+}
+
+export class MessageView extends Component<Props> {
+  override shouldComponentUpdate(next: Props): boolean {
+    const now = this.props;
+    return (
+      next.entry !== now.entry ||
+      next.revision !== now.revision ||
+      next.fallback !== now.fallback ||
+      next.leaving !== now.leaving ||
+      (next.regenerate === null) !== (now.regenerate === null)
+    );
+  }
+
+  override render({ entry, fallback, leaving, regenerate }: Props) {
+    const { error, status, role } = entry;
+    return (
+      <article
+        class={leaving ? "message leaving" : "message"}
+        data-message-id={entry.id}
+        data-role={role}
+        data-status={status}
+        aria-label={`${entry.author.name} wrote`}
+      >
+        {role === "npc" && <div class="author">{entry.author.name}</div>}
+        <div class="body">
+          {entry.parts.map((part, index) => (
+            <PartView key={index} part={part} role={role} running={status === "running"} />
+          ))}
+          {entry.parts.length === 0 && fallback !== "" && <Text role={role} text={fallback} />}
+          {role === "npc" && status === "running" && entry.parts.length === 0 && (
+            <span class="waiting" aria-hidden="true">
+              <i />
+              <i />
+              <i />
+            </span>
+          )}
+        </div>
+        {error && (
+          <p class="failure" data-testid="error">
+            {sentence(error.message)} <code>{error.code}</code>
+          </p>
+        )}
+        {ENDINGS[status] && (!error || status !== "failed") && <p class="ending">{ENDINGS[status]}</p>}
+        {regenerate && (
+          <button type="button" class="link again" onClick={regenerate}>
+            Regenerate
+          </button>
+        )}
+      </article>
+    );
+  }
+}
+
+/** The Player's words as they were typed; an NPC's as Markdown. */
+export function Text({ role, text }: { role: Entry["role"]; text: string }) {
+  if (role === "npc") return <Markdown text={text} />;
+  return (
+    <div class="plain" data-testid="text">
+      {text}
+    </div>
+  );
+}
+
+/** What the Player has just sent, until the Conversation says that it is there. */
+export function PendingView({ text }: { text: string }) {
+  return (
+    <article class="message pending" data-role="player" data-status="sending" aria-label="Being sent">
+      <div class="body">
+        <Text role="player" text={text} />
+      </div>
+    </article>
+  );
+}
+
+const ENDINGS: Partial<Record<Entry["status"], string>> = {
+  queued: "Queued",
+  aborted: "Stopped",
+  interrupted: "Interrupted when Hamlet stopped",
+  failed: "Failed",
+};

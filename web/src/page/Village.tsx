@@ -1,0 +1,121 @@
+// The signed-in page: the list of Conversations on the left, one of them (or the way into a new one) on the right.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api, wordsFor } from "../api";
+import type { Trouble } from "../chat";
+import { conversationInAddress, goTo, onMove } from "../place";
+import type { Conversation, Me } from "../wire";
+import { ChatView } from "./ChatView";
+import { Home } from "./Home";
+import { Sidebar } from "./Sidebar";
+
+export function Village({ me }: { me: Me }) {
+  const [id, setId] = useState(conversationInAddress);
+  const [list, setList] = useState<Conversation[]>([]);
+  const [next, setNext] = useState<string | null>(null);
+  const [trouble, setTrouble] = useState<Trouble | null>(null);
+  const [drawer, setDrawer] = useState(false);
+  /** What was typed on the first screen goes out as soon as its Conversation is open. */
+  const first = useRef<{ id: string; text: string } | null>(null);
+
+  const load = async (after: string | null): Promise<void> => {
+    try {
+      const page = await api.conversations(after);
+      setList((known) => (after === null ? page.items : merged(known, page.items)));
+      setNext(page.next);
+      setTrouble(null);
+    } catch (error) {
+      setTrouble(wordsFor(error));
+    }
+  };
+
+  useEffect(() => {
+    void load(null);
+    const stop = onMove(() => {
+      setId(conversationInAddress());
+      setDrawer(false);
+    });
+    // Other tabs and devices begin Conversations too; coming back is the moment to look.
+    const seen = (): void => {
+      if (document.visibilityState === "visible") void load(null);
+    };
+    document.addEventListener("visibilitychange", seen);
+    return () => {
+      stop();
+      document.removeEventListener("visibilitychange", seen);
+    };
+  }, []);
+
+  const title = list.find((one) => one.id === id)?.title ?? null;
+  useEffect(() => {
+    document.title = id !== null && title ? `${title} · Hamlet` : "Hamlet";
+  }, [id, title]);
+
+  const begun = (conversation: Conversation, text: string): void => {
+    first.current = { id: conversation.id, text };
+    setList((known) => merged([conversation], known));
+    goTo(conversation.id);
+  };
+
+  const stamped = (told: string, title: string | null, updatedAt: string): void =>
+    setList((known) => {
+      const others = known.filter((one) => one.id !== told);
+      return byActivity([...others, { ...known.find((one) => one.id === told), id: told, title, updatedAt }]);
+    });
+
+  const remove = async (gone: Conversation): Promise<void> => {
+    try {
+      await api.remove(gone.id);
+    } catch (error) {
+      setTrouble(wordsFor(error));
+      return;
+    }
+    setList((known) => known.filter((one) => one.id !== gone.id));
+    if (id === gone.id) goTo(null);
+  };
+
+  const initial = first.current && first.current.id === id ? first.current.text : null;
+  return (
+    <div class={drawer ? "village drawer" : "village"}>
+      <Sidebar
+        me={me}
+        list={list}
+        current={id}
+        trouble={trouble}
+        more={next === null ? null : () => void load(next)}
+        remove={(gone) => void remove(gone)}
+        close={() => setDrawer(false)}
+        open={drawer}
+      />
+      {drawer && <div class="backdrop" onClick={() => setDrawer(false)} />}
+      <main>
+        <header class="top">
+          <button type="button" class="quiet menu" aria-label="Conversations" onClick={() => setDrawer(true)}>
+            ☰
+          </button>
+          <h1>{id === null ? "New conversation" : (title ?? "Conversation")}</h1>
+        </header>
+        {id === null ? (
+          <Home me={me} begun={begun} />
+        ) : (
+          <ChatView
+            key={id}
+            id={id}
+            initial={initial}
+            initialTaken={() => (first.current = null)}
+            stamped={(title, at) => stamped(id, title, at)}
+          />
+        )}
+      </main>
+    </div>
+  );
+}
+
+function merged(first: Conversation[], then: Conversation[]): Conversation[] {
+  const known = new Set(first.map((one) => one.id));
+  return byActivity([...first, ...then.filter((one) => !known.has(one.id))]);
+}
+
+function byActivity(list: Conversation[]): Conversation[] {
+  return list.sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : a.updatedAt > b.updatedAt ? -1 : 0));
+}

@@ -1,0 +1,220 @@
+// One open Conversation against a server that is played here: what is shown while a text is on its way, what a refusal
+// and a lost answer do, and what the stream does out of sight. Drawing is tested in tests/browser.
+
+import assert from "node:assert/strict";
+import { beforeEach, mock, test } from "node:test";
+import { Chat } from "../src/chat";
+import type { Frame } from "../src/wire";
+
+type Answer = { status: number; body: unknown } | "lost";
+
+const C = "01890000-0000-7000-8000-0000000000c0";
+const T = "01890000-0000-7000-8000-000000000701";
+const PLAYER = { kind: "player", id: "p", name: "Wren" } as const;
+const NPC = { kind: "npc", id: "n", name: "Ada" } as const;
+const STAMP = { title: "Hello", updatedAt: "2026-03-01T12:00:00.000Z" };
+
+let requests: { method: string; path: string; key: string | undefined; body: { text?: string; clientId?: string; turnId?: string } }[];
+let answers: Map<string, Answer>;
+let streams: FakeStream[];
+let sight: { visibilityState: string; told: () => void };
+
+class FakeStream {
+  static CLOSED = 2;
+  readyState = 1;
+  onopen?: () => void;
+  onmessage?: (event: { data: string; lastEventId: string }) => void;
+  onerror?: () => void;
+  constructor(readonly url: string) {
+    streams.push(this);
+  }
+  close(): void {
+    this.readyState = 2;
+  }
+  say(frame: Frame, id = ""): void {
+    this.onmessage?.({ data: JSON.stringify(frame), lastEventId: id });
+  }
+}
+
+beforeEach(() => {
+  requests = [];
+  streams = [];
+  answers = new Map([
+    [`GET /api/conversations/${C}/messages?limit=200`, { status: 200, body: { items: [], next: null, cursor: 7, turn: null } }],
+  ]);
+  sight = { visibilityState: "visible", told: () => undefined };
+  Object.assign(globalThis, {
+    EventSource: FakeStream,
+    addEventListener: () => undefined,
+    removeEventListener: () => undefined,
+    document: {
+      get visibilityState() {
+        return sight.visibilityState;
+      },
+      addEventListener: (_: string, told: () => void) => (sight.told = told),
+      removeEventListener: () => undefined,
+    },
+    fetch: async (path: string, { method, headers, body }: { method: string; headers: Record<string, string>; body?: string }) => {
+      requests.push({ method, path, key: headers["idempotency-key"], body: body ? JSON.parse(body) : {} });
+      const answer = answers.get(`${method} ${path}`);
+      if (answer === "lost" || !answer) throw new TypeError("no connection");
+      return new Response(JSON.stringify(answer.body), { status: answer.status });
+    },
+  });
+});
+
+const POST = `POST /api/conversations/${C}/messages`;
+const ACCEPTED: Answer = { status: 202, body: { turnId: T, messageId: "m1", cursor: 7 } };
+const BUSY: Answer = { status: 409, body: { error: { code: "TURN_IN_PROGRESS", message: "busy", requestId: "r" } } };
+
+async function opened() {
+  const heard = { returned: [] as string[], arrived: [] as string[] };
+  const chat = new Chat(C, {
+    changed: () => undefined,
+    returned: (text) => heard.returned.push(text),
+    arrived: (text) => heard.arrived.push(text),
+    stamped: () => undefined,
+  });
+  await chat.open();
+  return { chat, heard, stream: streams[0]! };
+}
+
+function start(id: string, role: "player" | "npc", clientId?: string): Frame {
+  return {
+    type: "start",
+    conversationId: C,
+    turnId: T,
+    message: {
+      id,
+      role,
+      author: role === "npc" ? NPC : PLAYER,
+      position: role === "npc" ? 2 : 1,
+      createdAt: STAMP.updatedAt,
+      status: role === "npc" ? "running" : "complete",
+      ...(clientId ? { clientId } : {}),
+    },
+    hop: { count: 0, limit: 6 },
+    supersedes: [],
+  };
+}
+
+test("frames are read from the cursor of what was loaded", async () => {
+  const { stream } = await opened();
+  assert.equal(stream.url, `/api/conversations/${C}/frames?after=7`);
+});
+
+test("a text is shown until its message begins", async () => {
+  const { chat, stream } = await opened();
+  answers.set(POST, ACCEPTED);
+  await chat.send("Hello");
+  assert.deepEqual(chat.pending.map(({ text }) => text), ["Hello"]);
+  stream.say(start("m1", "player", "another tab"), "8");
+  assert.equal(chat.pending.length, 1, "a message of another tab is not this one");
+  stream.say(start("m2", "player", requests.at(-1)!.body.clientId), "9");
+  assert.equal(chat.pending.length, 0);
+});
+
+test("a refused text comes back with the reason", async () => {
+  const { chat, heard } = await opened();
+  answers.set(POST, BUSY);
+  await chat.send("Hello");
+  assert.deepEqual(heard.returned, ["Hello"]);
+  assert.equal(chat.trouble?.code, "TURN_IN_PROGRESS");
+  assert.equal(chat.pending.length, 0);
+});
+
+test("the same text after a lost answer goes under the same key, another under another", async () => {
+  const { chat } = await opened();
+  answers.set(POST, "lost");
+  await chat.send("Hello");
+  await chat.send("Hello");
+  await chat.send("Something else");
+  const [first, again, other] = requests.filter(({ method }) => method === "POST");
+  assert.ok(first?.key);
+  assert.equal(again!.key, first.key);
+  assert.equal(again!.body.clientId, first.body.clientId);
+  assert.notEqual(other!.key, first.key);
+});
+
+test("a text whose answer was lost but that arrived is taken out of the composer", async () => {
+  const { chat, heard, stream } = await opened();
+  answers.set(POST, "lost");
+  await chat.send("Hello");
+  stream.say(start("m1", "player", requests.at(-1)!.body.clientId), "8");
+  assert.deepEqual(heard.arrived, ["Hello"]);
+  assert.equal(chat.trouble, null);
+});
+
+test("Stop names the turn that is running", async () => {
+  const { chat, stream } = await opened();
+  stream.say(start("m2", "npc"), "8");
+  assert.equal(chat.running?.id, "m2");
+  answers.set(`POST /api/conversations/${C}/abort`, { status: 200, body: { aborted: true, turnId: T } });
+  await chat.stop();
+  assert.deepEqual(requests.at(-1)!.body, { turnId: T });
+});
+
+test("a store that cannot write is told and is no transcript", async () => {
+  const { chat, stream } = await opened();
+  stream.say(start("m2", "npc"), "8");
+  const before = JSON.stringify(chat.transcript.entries);
+  stream.say({ type: "error", turnId: T, messageId: "m2", code: "STORE_UNAVAILABLE", message: "the disk is full", kind: "store", retryable: true });
+  assert.equal(chat.storeTrouble, "the disk is full");
+  assert.equal(JSON.stringify(chat.transcript.entries), before);
+  stream.say({ type: "part", messageId: "m2", index: 0, part: { type: "text", text: "on" } }, "9");
+  assert.equal(chat.storeTrouble, null);
+});
+
+test("a stream that was refused is tried again from the last id", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const { stream } = await opened();
+    stream.say(start("m2", "npc"), "8");
+    answers.set(`GET /api/conversations/${C}`, { status: 200, body: { id: C } });
+    stream.close();
+    stream.onerror?.();
+    await settled();
+    mock.timers.tick(1000);
+    assert.equal(streams[1]?.url, `/api/conversations/${C}/frames?after=8`);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("a Conversation that was deleted is gone, and not asked for again", async () => {
+  const { chat, stream } = await opened();
+  answers.set(`GET /api/conversations/${C}`, { status: 404, body: { error: { code: "NOT_FOUND", message: "", requestId: "r" } } });
+  stream.close();
+  stream.onerror?.();
+  await settled();
+  assert.equal(chat.stage, "gone");
+  assert.equal(streams.length, 1);
+});
+
+test("out of sight the stream rests, but not while a reply is written", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const { stream } = await opened();
+    stream.say(start("m2", "npc"), "8");
+    sight.visibilityState = "hidden";
+    sight.told();
+    mock.timers.tick(20_000);
+    assert.equal(stream.readyState, 1, "a reply is being written");
+    const ended = { id: T, state: "ended" } as const;
+    stream.say({ type: "finish", messageId: "m2", status: "complete", finishReason: "stop", usage: null, turn: ended, conversation: STAMP }, "9");
+    mock.timers.tick(20_000);
+    assert.equal(stream.readyState, 2);
+    assert.equal(streams.length, 1);
+    sight.visibilityState = "visible";
+    sight.told();
+    assert.equal(streams[1]?.url, `/api/conversations/${C}/frames?after=9`);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+/** Lets what was awaited go on, without any timer. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 20; turns += 1) await Promise.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+}
