@@ -195,7 +195,8 @@ impl Accounts {
         let player = self
             .change(move |conn| {
                 // Disabled or deleted while the password was being checked.
-                let player = rows::find(conn, id)?.filter(|player| !player.disabled).ok_or(AccountError::NoSuchPlayer)?;
+                let player =
+                    rows::find(conn, id)?.filter(|player| !player.disabled).ok_or(AccountError::NoSuchPlayer)?;
                 begin_session(conn, id, session)?;
                 Ok(player)
             })

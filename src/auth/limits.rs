@@ -5,11 +5,17 @@ use std::{
     hash::Hash,
     net::IpAddr,
     num::NonZeroU32,
-    sync::{Arc, atomic::{AtomicU64, Ordering}},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::{Clock, DefaultClock}};
+use governor::{
+    DefaultKeyedRateLimiter, Quota, RateLimiter,
+    clock::{Clock, DefaultClock},
+};
 
 /// Tries a minute of one address, and at once.
 const OF_ADDRESS: NonZeroU32 = NonZeroU32::new(10).unwrap();

@@ -160,7 +160,10 @@ mod tests {
 
     #[tokio::test]
     async fn two_hashes_run_at_once_and_never_three() {
-        use std::sync::{Barrier, atomic::{AtomicUsize, Ordering}};
+        use std::sync::{
+            Barrier,
+            atomic::{AtomicUsize, Ordering},
+        };
 
         let hasher = Hasher::default();
         // Each waits for a second one, so two do run at once; three would be counted.

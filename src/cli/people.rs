@@ -82,7 +82,9 @@ pub fn user(config: &Config, command: UserCommand, out: &mut dyn Write) -> Resul
             in_transaction(&mut conn, |conn| Ok(rows::set_password(conn, player.id, &hash, None)?))?;
             writeln!(out, "Set the password of {}; sessions have ended.", player.name)?;
         }
-        UserCommand::Role { name, role } => change(config, &name, Change { role: Some(role), ..Change::default() }, out)?,
+        UserCommand::Role { name, role } => {
+            change(config, &name, Change { role: Some(role), ..Change::default() }, out)?
+        }
         UserCommand::Disable { name } => {
             change(config, &name, Change { disabled: Some(true), ..Change::default() }, out)?;
         }

@@ -26,7 +26,12 @@ impl Accounts {
     ///
     /// # Errors
     /// `InvalidCredentials` when the current password is needed and wrong; `NameTaken`; what is wrong with the new ones.
-    pub async fn change_self(&self, id: PlayerId, change: SelfChange, keep: Option<SecretHash>) -> Result<Player, AuthError> {
+    pub async fn change_self(
+        &self,
+        id: PlayerId,
+        change: SelfChange,
+        keep: Option<SecretHash>,
+    ) -> Result<Player, AuthError> {
         let name = change.name.as_deref().map(PlayerName::new).transpose()?;
         let hash = match change.password {
             Some(new) => {

@@ -127,9 +127,10 @@ pub async fn look_at_link() -> StatusCode {
 }
 
 fn is_prefetch(headers: &HeaderMap) -> bool {
-    ["sec-purpose", "purpose"].iter().filter_map(|name| headers.get(*name)).any(|purpose| {
-        purpose.to_str().is_ok_and(|purpose| purpose.starts_with("prefetch"))
-    })
+    ["sec-purpose", "purpose"]
+        .iter()
+        .filter_map(|name| headers.get(*name))
+        .any(|purpose| purpose.to_str().is_ok_and(|purpose| purpose.starts_with("prefetch")))
 }
 
 fn welcome(accounts: &Accounts, status: StatusCode, entered: Entered) -> Response {

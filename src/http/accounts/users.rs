@@ -119,11 +119,7 @@ where
     Ok(axum::Json(player.into()))
 }
 
-pub async fn delete<S>(
-    State(accounts): State<Accounts>,
-    _: Admin,
-    Id(id): Id<PlayerId>,
-) -> Result<StatusCode, ApiError>
+pub async fn delete<S>(State(accounts): State<Accounts>, _: Admin, Id(id): Id<PlayerId>) -> Result<StatusCode, ApiError>
 where
     Accounts: FromRef<S>,
 {
