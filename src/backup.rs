@@ -57,7 +57,7 @@ pub fn write(data: &DataFolder, target: &Path, secrets: Secrets) -> Result<(), B
     if !data.store().exists() {
         return Err(BackupError::NoStore(data.path().display().to_string()));
     }
-    let working = Working::new(&beside(target, "partial"))?;
+    let working = Working::new(&beside(target))?;
     let store = working.0.join(STORE);
     copy(&data.store(), &store, secrets)?;
     let packed = working.0.join("backup.tar");
@@ -95,7 +95,12 @@ pub fn restore(data: &DataFolder, from: &Path, existing: Existing) -> Result<Opt
     if occupied && existing == Existing::Refuse {
         return Err(BackupError::StoreExists(data.path().display().to_string()));
     }
-    let working = Working::new(&data.path().join("restoring"))?;
+    let unpacked = data.path().join("restoring");
+    if unpacked.exists() {
+        // Left by a restore that was killed; under the lock it is nobody else's.
+        fs::remove_dir_all(&unpacked).map_err(io_error("what an earlier restore left could not be removed"))?;
+    }
+    let working = Working::new(&unpacked)?;
     unpack(from, &working.0)?;
     let store = working.0.join(STORE);
     if !store.exists() {
@@ -158,9 +163,10 @@ fn move_when_there(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-fn beside(target: &Path, suffix: &str) -> PathBuf {
+/// A name of its own: two backups at the same time don't meet.
+fn beside(target: &Path) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
-    name.push(format!(".{suffix}"));
+    name.push(format!(".partial-{}", uuid::Uuid::now_v7()));
     PathBuf::from(name)
 }
 
@@ -173,10 +179,6 @@ struct Working(PathBuf);
 
 impl Working {
     fn new(path: &Path) -> Result<Self, BackupError> {
-        // Left by a run that was killed.
-        if path.is_dir() {
-            fs::remove_dir_all(path).map_err(io_error("an old working folder could not be removed"))?;
-        }
         DataFolder::new(path.to_owned()).create()?;
         Ok(Self(path.to_owned()))
     }

@@ -83,11 +83,7 @@ pub fn run(cli: Cli) -> Result<Outcome, CliError> {
     run_with(cli, &|name| std::env::var(name).ok(), &mut io::stdout().lock())
 }
 
-fn run_with(
-    cli: Cli,
-    env: &dyn Fn(&str) -> Option<String>,
-    out: &mut dyn io::Write,
-) -> Result<Outcome, CliError> {
+fn run_with(cli: Cli, env: &dyn Fn(&str) -> Option<String>, out: &mut dyn io::Write) -> Result<Outcome, CliError> {
     let read_file = |path: &Path| fs::read_to_string(path);
     let config = config::load(&cli.flags.to_config(), &Outside { env, read_file: &read_file, data: platform_data() })?;
     let done = Outcome::Done(ExitCode::SUCCESS);

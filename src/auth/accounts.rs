@@ -1,5 +1,9 @@
-//! What can be done with accounts, for the server: signing up and in, links, tokens, invitations, administration. It
-//! joins the store's plain functions with hashing and with the limits on trying; it knows no route.
+//! What can be done with accounts, for the server: signing up and in, and by its children what Players do with their own
+//! account and admins with others'. It joins the store's plain functions with hashing and with the limits on trying; it
+//! knows no route.
+
+mod admin;
+mod own;
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -20,7 +24,7 @@ use super::{
 };
 use crate::store::{
     Store, StoreError,
-    accounts::{self as rows, AccountError, ApiToken, NewPlayer, Player},
+    accounts::{self as rows, AccountError, NewPlayer, Player},
 };
 
 const DAY: i64 = 24 * 3600 * 1000;
@@ -29,9 +33,10 @@ pub const SESSION: i64 = 30 * DAY;
 /// The link that the first start prints.
 pub const FIRST_LINK: i64 = DAY;
 pub const LOGIN_LINK: i64 = 15 * 60 * 1000;
-pub const INVITE: i64 = 7 * DAY;
 /// The name of the admin that the first start makes.
 const FIRST_NAME: &str = "admin";
+
+pub use own::SelfChange;
 
 /// Why somebody was not let in, or an account was not changed.
 #[derive(Debug, thiserror::Error)]
@@ -190,7 +195,8 @@ impl Accounts {
         let player = self
             .change(move |conn| {
                 // Disabled or deleted while the password was being checked.
-                let player = rows::find(conn, id)?.filter(|player| !player.disabled).ok_or(AccountError::NoSuchPlayer)?;
+                let player =
+                    rows::find(conn, id)?.filter(|player| !player.disabled).ok_or(AccountError::NoSuchPlayer)?;
                 begin_session(conn, id, session)?;
                 Ok(player)
             })
@@ -249,107 +255,6 @@ impl Accounts {
         Ok(first.map(|_| link))
     }
 
-    /// Changes one's own name or password; a new password ends all sessions but `keep`.
-    ///
-    /// # Errors
-    /// `InvalidCredentials` when the current password is needed and wrong; `NameTaken`; what is wrong with the new ones.
-    pub async fn change_self(&self, id: PlayerId, change: SelfChange, keep: Option<SecretHash>) -> Result<Player, AuthError> {
-        let name = change.name.as_deref().map(PlayerName::new).transpose()?;
-        let hash = match change.password {
-            Some(new) => {
-                let new = Password::new(new)?;
-                self.require_current(id, change.current_password).await?;
-                Some(self.inner.hasher.hash(new).await?)
-            }
-            None => None,
-        };
-        Ok(self
-            .change(move |conn| {
-                if let Some(name) = &name {
-                    rows::rename(conn, id, name)?;
-                }
-                if let Some(hash) = &hash {
-                    rows::set_password(conn, id, hash, keep)?;
-                }
-                rows::find(conn, id)?.ok_or(AccountError::NoSuchPlayer)
-            })
-            .await?)
-    }
-
-    async fn require_current(&self, id: PlayerId, current: Option<SecretString>) -> Result<(), AuthError> {
-        let Some(stored) = self.read(move |conn| rows::password_hash(conn, id)).await? else { return Ok(()) };
-        // A stolen session must not become a place to guess the password.
-        self.inner.limits.try_account(&id.to_string()).map_err(AuthError::TooManyTries)?;
-        let current = current.ok_or(AuthError::InvalidCredentials)?;
-        match self.inner.hasher.verify(current, Some(stored)).await? {
-            true => Ok(()),
-            false => Err(AuthError::InvalidCredentials),
-        }
-    }
-
-    /// A new API token; its text is not stored and never shown again.
-    ///
-    /// # Errors
-    /// What is wrong with the name; `TooManyTokens`.
-    pub async fn add_token(&self, id: PlayerId, name: &str) -> Result<(ApiToken, Secret), AuthError> {
-        let name = PlayerName::new(name)?.to_string();
-        let secret = Secret::generate()?;
-        let token = ApiToken { id: uuid::Uuid::now_v7(), name, created_at: Timestamp::now() };
-        let (hash, row) = (secret.hash(), token.clone());
-        self.change(move |conn| rows::add_token(conn, id, hash, &row)).await?;
-        Ok((token, secret))
-    }
-
-    /// An invitation for one Player, and when it ends.
-    ///
-    /// # Errors
-    /// When the store can't be written.
-    pub async fn add_invite(&self, by: PlayerId) -> Result<(Secret, Timestamp), AuthError> {
-        let secret = Secret::generate()?;
-        let (hash, expires_at) = (secret.hash(), Timestamp::now().plus_millis(INVITE));
-        self.change(move |conn| Ok(rows::add_invite(conn, by, hash, expires_at)?)).await?;
-        Ok((secret, expires_at))
-    }
-
-    /// Makes a Player as an admin.
-    ///
-    /// # Errors
-    /// What is wrong with name or password; `NameTaken`.
-    pub async fn add_player(
-        &self,
-        name: &str,
-        password: Option<SecretString>,
-        role: PlayerRole,
-    ) -> Result<Player, AuthError> {
-        let name = PlayerName::new(name)?;
-        let password_hash = self.hash(password).await?;
-        let new = NewPlayer { password_hash, ..new_player(name, role) };
-        Ok(self.change(move |conn| rows::add(conn, &new)).await?)
-    }
-
-    /// Changes a Player as an admin.
-    ///
-    /// # Errors
-    /// What is wrong with the password; `NoSuchPlayer`; `LastAdmin`.
-    pub async fn change_player(
-        &self,
-        id: PlayerId,
-        role: Option<PlayerRole>,
-        disabled: Option<bool>,
-        password: Option<SecretString>,
-    ) -> Result<Player, AuthError> {
-        let password_hash = self.hash(password).await?;
-        let change = rows::Change { role, disabled, password_hash };
-        Ok(self.change(move |conn| rows::change(conn, id, &change)).await?)
-    }
-
-    async fn hash(&self, password: Option<SecretString>) -> Result<Option<String>, AuthError> {
-        match password.map(Password::new).transpose()? {
-            Some(password) => Ok(Some(self.inner.hasher.hash(password).await?)),
-            None => Ok(None),
-        }
-    }
-
     /// A short read of the store.
     ///
     /// # Errors
@@ -387,14 +292,6 @@ impl Accounts {
             Err(error) => Err(refused.await.unwrap_or(AccountError::Store(error))),
         }
     }
-}
-
-/// What Players may change of themselves.
-#[derive(Debug, Default)]
-pub struct SelfChange {
-    pub name: Option<String>,
-    pub password: Option<SecretString>,
-    pub current_password: Option<SecretString>,
 }
 
 /// A Player without a password, made now.

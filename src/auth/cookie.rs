@@ -83,7 +83,8 @@ mod tests {
         let secret = Secret::generate().unwrap();
         let mut headers = HeaderMap::new();
         headers.append(header::COOKIE, HeaderValue::from_static("theme=dark; hamlet_session_old=x"));
-        headers.append(header::COOKIE, HeaderValue::from_str(&format!("a=b; hamlet_session={}", secret.text())).unwrap());
+        headers
+            .append(header::COOKIE, HeaderValue::from_str(&format!("a=b; hamlet_session={}", secret.text())).unwrap());
         assert_eq!(Transport::Plain.read(&headers).unwrap().hash(), secret.hash());
         assert!(Transport::Secure.read(&headers).is_none());
     }

@@ -160,7 +160,10 @@ mod tests {
 
     #[tokio::test]
     async fn two_hashes_run_at_once_and_never_three() {
-        use std::sync::{Barrier, atomic::{AtomicUsize, Ordering}};
+        use std::sync::{
+            Barrier,
+            atomic::{AtomicUsize, Ordering},
+        };
 
         let hasher = Hasher::default();
         // Each waits for a second one, so two do run at once; three would be counted.
@@ -184,5 +187,25 @@ mod tests {
             assert!(task.await.unwrap());
         }
         assert_eq!(most.load(Ordering::SeqCst), AT_ONCE);
+    }
+
+    #[tokio::test]
+    async fn a_place_stays_taken_until_the_work_ends_though_the_asker_has_gone() {
+        let hasher = Hasher::default();
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let asker = tokio::spawn({
+            let hasher = hasher.clone();
+            async move { hasher.run(move || held.recv().is_ok()).await.is_ok() }
+        });
+        while hasher.places.available_permits() == AT_ONCE {
+            tokio::task::yield_now().await;
+        }
+        asker.abort();
+        assert!(asker.await.is_err());
+        assert_eq!(hasher.places.available_permits(), AT_ONCE - 1);
+        drop(release);
+        while hasher.places.available_permits() < AT_ONCE {
+            tokio::task::yield_now().await;
+        }
     }
 }

@@ -19,10 +19,15 @@ fn village() -> (tempfile::TempDir, DataFolder, Store) {
     (dir, data, store)
 }
 
+/// Long enough to have pages of its own, which are free once it is taken out.
+fn sealed() -> Vec<u8> {
+    b"sealed treasure".repeat(2000)
+}
+
 async fn write_provider(store: &Store) {
     let sql = "INSERT INTO providers (id, name, kind, base_url, api_key, created_at, updated_at)
-               VALUES (zeroblob(16), 'P', 'openai-chat', '', CAST('sealed treasure' AS BLOB), 0, 0)";
-    store.write(move |conn| Ok(conn.execute(sql, [])?)).await.unwrap();
+               VALUES (zeroblob(16), 'P', 'openai-chat', '', ?1, 0, 0)";
+    store.write(move |conn| Ok(conn.execute(sql, [sealed()])?)).await.unwrap();
 }
 
 fn api_key(data: &DataFolder) -> Option<Vec<u8>> {
@@ -39,7 +44,7 @@ async fn a_backup_of_a_running_village_restores_into_an_empty_folder() {
 
     let (_other, fresh) = folder();
     assert_eq!(restore(&fresh, &file, Existing::Refuse).unwrap(), None);
-    assert_eq!(api_key(&fresh).unwrap(), b"sealed treasure");
+    assert_eq!(api_key(&fresh).unwrap(), sealed());
     assert_eq!(fs::read_to_string(fresh.key_file()).unwrap(), "key of iron");
     assert_eq!(fs::read_to_string(fresh.uploads().join("ab/file")).unwrap(), "uploaded");
     let mut left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -9,7 +9,11 @@ use crate::{auth::PlayerRole, config::Flags};
 
 /// A self-hosted village whose inhabitants answer back.
 #[derive(Debug, Parser)]
-#[command(name = "hamlet", version, after_help = "Without a command the server is started. Every setting: docs/settings.md")]
+#[command(
+    name = "hamlet",
+    version,
+    after_help = "Without a command the server is started. Every setting: docs/settings.md"
+)]
 pub struct Cli {
     #[command(flatten)]
     pub(super) flags: SettingFlags,
@@ -130,7 +134,9 @@ pub enum UserCommand {
     },
     List,
     /// Set a password (read from stdin when that is no terminal); ends the Player's sessions
-    Passwd { name: String },
+    Passwd {
+        name: String,
+    },
     /// Make a Player an admin, or an admin a Player
     Role {
         name: String,
@@ -138,10 +144,16 @@ pub enum UserCommand {
         role: PlayerRole,
     },
     /// Keep a Player out; sessions and links end, Conversations stay
-    Disable { name: String },
-    Enable { name: String },
+    Disable {
+        name: String,
+    },
+    Enable {
+        name: String,
+    },
     /// Delete a Player who owns no Conversation
-    Delete { name: String },
+    Delete {
+        name: String,
+    },
 }
 
 fn role(text: &str) -> Result<PlayerRole, crate::auth::UnknownRole> {

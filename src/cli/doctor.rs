@@ -1,10 +1,6 @@
 //! Looks at everything that keeps a server from starting or working, and says of each whether it is well.
 
-use std::{
-    fmt, fs, io,
-    net::TcpListener,
-    process::ExitCode,
-};
+use std::{fmt, fs, io, net::TcpListener, process::ExitCode};
 
 use super::{CliError, probe};
 use crate::{
@@ -43,8 +39,14 @@ fn finding(health: Health, text: impl Into<String>) -> Finding {
 /// # Errors
 /// When the findings can't be written.
 pub fn run(config: &Config, out: &mut dyn io::Write) -> Result<ExitCode, CliError> {
-    let findings =
-        [folder(&config.data), store_file(&config.data), key_file(config), port(config), exposure(config), providers(config)];
+    let findings = [
+        folder(&config.data),
+        store_file(&config.data),
+        key_file(config),
+        port(config),
+        exposure(config),
+        providers(config),
+    ];
     for Finding { health, text } in &findings {
         writeln!(out, "{health:<5}{text}")?;
     }

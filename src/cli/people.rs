@@ -82,7 +82,9 @@ pub fn user(config: &Config, command: UserCommand, out: &mut dyn Write) -> Resul
             in_transaction(&mut conn, |conn| Ok(rows::set_password(conn, player.id, &hash, None)?))?;
             writeln!(out, "Set the password of {}; sessions have ended.", player.name)?;
         }
-        UserCommand::Role { name, role } => change(config, &name, Change { role: Some(role), ..Change::default() }, out)?,
+        UserCommand::Role { name, role } => {
+            change(config, &name, Change { role: Some(role), ..Change::default() }, out)?
+        }
         UserCommand::Disable { name } => {
             change(config, &name, Change { disabled: Some(true), ..Change::default() }, out)?;
         }
@@ -112,7 +114,7 @@ fn list(conn: &Connection, out: &mut dyn Write) -> Result<(), CliError> {
     loop {
         let page = rows::list(conn, &after, PAGE)?;
         let Some(last) = page.last() else { return Ok(()) };
-        after = last.name.to_lowercase();
+        after = last.list_key();
         for player in &page {
             writeln!(out, "{}", line(player))?;
         }

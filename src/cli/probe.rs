@@ -19,6 +19,7 @@ pub fn get(address: SocketAddr, path: &str) -> io::Result<u16> {
     stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes())?;
     let mut line = String::new();
     BufReader::new(stream.take(1024)).read_line(&mut line)?;
-    let status = line.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)).and_then(|code| code.parse().ok());
+    let status =
+        line.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)).and_then(|code| code.parse().ok());
     status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "what answers speaks no HTTP"))
 }

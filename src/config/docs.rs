@@ -26,9 +26,9 @@ pub fn markdown() -> String {
     SETTINGS.iter().for_each(|setting| page.push_str(&row(setting)));
     page.push_str(PROVIDERS);
     page.push_str("| Variable | Default | |\n|---|---|---|\n");
-    PROVIDER_SETTINGS
-        .iter()
-        .for_each(|setting| page.push_str(&format!("| `{}` | {} | {} |\n", setting.env, default(setting), setting.doc)));
+    PROVIDER_SETTINGS.iter().for_each(|setting| {
+        page.push_str(&format!("| `{}` | {} | {} |\n", setting.env, default(setting), setting.doc))
+    });
     page
 }
 

@@ -126,12 +126,9 @@ fn open(path: &str, source: &Source, outside: &Outside<'_>) -> Result<(String, T
         // Only the message: the whole error quotes the line, and a secret may be in it.
         why: why.message().to_owned(),
     })?;
-    let known: Vec<&str> =
-        all().filter(|setting| setting.in_file == InFile::Yes).map(|setting| setting.name).collect();
+    let known: Vec<&str> = all().filter(|setting| setting.in_file == InFile::Yes).map(|setting| setting.name).collect();
     match table.keys().find(|key| !known.contains(&key.as_str())) {
-        Some(key) => {
-            Err(ConfigError::UnknownKey { file: path.to_owned(), key: key.clone(), known: known.join(", ") })
-        }
+        Some(key) => Err(ConfigError::UnknownKey { file: path.to_owned(), key: key.clone(), known: known.join(", ") }),
         None => Ok((path.to_owned(), table)),
     }
 }

@@ -191,7 +191,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "sign_up",
         env: "HAMLET_SIGN_UP",
-        unset: "the page decides (closed)",
+        unset: "the page decides (invite)",
         expects: "closed, invite or open",
         doc: "Who may make an account by themselves: nobody (closed), who was invited (invite), everyone (open).",
         ..PLAIN

@@ -93,14 +93,8 @@ fn a_wrong_value_is_told_with_its_place_and_what_it_should_be() {
             ("HAMLET_LISTEN", "8787"),
             "listen (environment HAMLET_LISTEN): \"8787\" is not an address and port, like 127.0.0.1:8787 or 0.0.0.0:8787",
         ),
-        (
-            ("HAMLET_SIGN_UP", "maybe"),
-            "sign_up (environment HAMLET_SIGN_UP): \"maybe\" is not closed, invite or open",
-        ),
-        (
-            ("HAMLET_SECRET", "short"),
-            "secret (environment HAMLET_SECRET): \"(hidden)\" is not at least 16 characters",
-        ),
+        (("HAMLET_SIGN_UP", "maybe"), "sign_up (environment HAMLET_SIGN_UP): \"maybe\" is not closed, invite or open"),
+        (("HAMLET_SECRET", "short"), "secret (environment HAMLET_SECRET): \"(hidden)\" is not at least 16 characters"),
         (
             ("HAMLET_CORS_ORIGINS", "https://a.test/path"),
             "cors_origins (environment HAMLET_CORS_ORIGINS): \"https://a.test/path\" is not a list of origins, like https://app.example.com",
@@ -118,7 +112,10 @@ fn a_wrong_value_is_told_with_its_place_and_what_it_should_be() {
 fn an_unknown_key_of_the_file_is_refused_with_the_known_ones() {
     let error = |text| Given { flags: &[("config", "h.toml")], files: &[("h.toml", text)], ..Given::default() }.error();
     let unknown = error("listne = \"x\"");
-    assert!(unknown.starts_with("h.toml: \"listne\" is no setting; the settings are listen, data, public_url"), "{unknown}");
+    assert!(
+        unknown.starts_with("h.toml: \"listne\" is no setting; the settings are listen, data, public_url"),
+        "{unknown}"
+    );
     // A Provider's key does not belong into a file that is passed around.
     assert!(error("openai_api_key = \"x\"").contains("is no setting"));
     let broken = error("log = \"info\"\nsecret = \"hidden treasure\" x");
@@ -127,7 +124,8 @@ fn an_unknown_key_of_the_file_is_refused_with_the_known_ones() {
 
 #[test]
 fn the_file_takes_lists_and_numbers_as_toml_writes_them() {
-    let text = "cors_origins = [\"https://a.test\", \"https://b.test\"]\nshutdown_deadline_seconds = 5\nwhen_unwatched = 0";
+    let text =
+        "cors_origins = [\"https://a.test\", \"https://b.test\"]\nshutdown_deadline_seconds = 5\nwhen_unwatched = 0";
     let config =
         Given { flags: &[("config", "h.toml")], files: &[("h.toml", text)], ..Given::default() }.load().unwrap();
     assert_eq!(config.cors_origins.len(), 2);

@@ -51,7 +51,9 @@ pub fn list<T: FromStr>(text: &str) -> Option<Vec<T>> {
 
 /// A bare address is a network of one.
 pub fn networks(text: &str) -> Option<Vec<IpNet>> {
-    items(text).map(|item| item.parse().ok().or_else(|| Some(IpNet::from(item.parse::<std::net::IpAddr>().ok()?)))).collect()
+    items(text)
+        .map(|item| item.parse().ok().or_else(|| Some(IpNet::from(item.parse::<std::net::IpAddr>().ok()?))))
+        .collect()
 }
 
 fn items(text: &str) -> impl Iterator<Item = &str> {
@@ -90,9 +92,9 @@ pub fn window(text: &str) -> Option<u32> {
 pub fn when_unwatched(text: &str) -> Option<WhenUnwatched> {
     match text.trim() {
         "finish" => Some(WhenUnwatched::Finish),
-        seconds => {
-            parsed(seconds).filter(|seconds| *seconds <= 86_400).map(|s| WhenUnwatched::AbortAfter(Duration::from_secs(s)))
-        }
+        seconds => parsed(seconds)
+            .filter(|seconds| *seconds <= 86_400)
+            .map(|s| WhenUnwatched::AbortAfter(Duration::from_secs(s))),
     }
 }
 

@@ -13,8 +13,9 @@ use super::{StoreError, connect, migrations};
 use crate::auth::SignUp;
 
 pub use credentials::{
-    ApiToken, Session, TOKENS_AT_MOST, add_invite, add_login_link, add_token, delete_expired, delete_token, end_session,
-    end_sessions, player_of_token, renew_session, session, start_session, tokens, use_invite, use_login_link, is_token_good,
+    ApiToken, Session, TOKENS_AT_MOST, add_invite, add_login_link, add_token, delete_expired, delete_token,
+    end_session, end_sessions, is_token_good, player_of_token, renew_session, session, start_session, tokens,
+    use_invite, use_login_link,
 };
 pub use players::{
     Change, NewPlayer, Player, add, add_first, change, delete, find, find_by_name, first_id, is_claimed, list,
@@ -36,7 +37,7 @@ pub enum AccountError {
     TooManyTokens,
     #[error("the invitation is not, or no longer, good")]
     InvalidInvite,
-    #[error("nobody may sign up here by themselves")]
+    #[error("sign-up is closed here to those who have no invitation")]
     SignUpClosed,
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -48,7 +49,7 @@ impl From<rusqlite::Error> for AccountError {
     }
 }
 
-/// Who may make an account by themselves, as the page stored it; closed when it did not.
+/// Who may make an account by themselves, as the page stored it; whoever is invited when it did not.
 ///
 /// # Errors
 /// When the store or the stored value can't be read.

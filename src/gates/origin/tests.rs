@@ -68,8 +68,7 @@ fn the_table_of_hosts_and_origins() {
         ("192.168.1.7", "https://evil.test", origin()),
     ];
     for (host, origin, expected) in behind_a_proxy {
-        let asked =
-            Asked { effect: CHANGE, host: Some(host), origin: Some(origin), fetch_site: None, proxied: true };
+        let asked = Asked { effect: CHANGE, host: Some(host), origin: Some(origin), fetch_site: None, proxied: true };
         assert_eq!(rules().judge(asked), expected, "{asked:?}");
     }
 }

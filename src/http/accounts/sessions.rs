@@ -4,6 +4,7 @@ use axum::{
     extract::{FromRef, State},
     response::{IntoResponse, Redirect, Response},
 };
+use hamlet_actors::vocabulary::ErrorCode;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -84,13 +85,19 @@ where
     Ok(welcome(&accounts, StatusCode::OK, entered))
 }
 
-/// Ends the session that asks; an API token ends by being deleted.
-pub async fn sign_out<S>(State(accounts): State<Accounts>, signed_in: SignedIn) -> Result<Response, ApiError>
+/// Ends the session that asks, and clears the cookie of one that has ended already. An API token ends by being deleted.
+pub async fn sign_out<S>(
+    State(accounts): State<Accounts>,
+    asking: Result<SignedIn, ApiError>,
+) -> Result<Response, ApiError>
 where
     Accounts: FromRef<S>,
 {
-    if let Credential::Session(hash) = signed_in.credential {
-        accounts.sign_out(hash).await?;
+    match asking {
+        Ok(SignedIn { credential: Credential::Session(hash), .. }) => accounts.sign_out(hash).await?,
+        Ok(SignedIn { credential: Credential::Token(_), .. }) => {}
+        Err(error) if error.code == ErrorCode::Unauthenticated => {}
+        Err(error) => return Err(error),
     }
     Ok((StatusCode::NO_CONTENT, with_cookie(accounts.transport().clear())).into_response())
 }
@@ -120,9 +127,10 @@ pub async fn look_at_link() -> StatusCode {
 }
 
 fn is_prefetch(headers: &HeaderMap) -> bool {
-    ["sec-purpose", "purpose"].iter().filter_map(|name| headers.get(*name)).any(|purpose| {
-        purpose.to_str().is_ok_and(|purpose| purpose.starts_with("prefetch"))
-    })
+    ["sec-purpose", "purpose"]
+        .iter()
+        .filter_map(|name| headers.get(*name))
+        .any(|purpose| purpose.to_str().is_ok_and(|purpose| purpose.starts_with("prefetch")))
 }
 
 fn welcome(accounts: &Accounts, status: StatusCode, entered: Entered) -> Response {

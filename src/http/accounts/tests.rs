@@ -1,12 +1,17 @@
 use std::net::SocketAddr;
 
 use axum::{body::Body, extract::ConnectInfo, middleware};
+use hamlet_actors::vocabulary::Timestamp;
 use http::{Request, Response, StatusCode};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::*;
-use crate::{auth::{AccountsOptions, PlayerRole, SignUp}, http::error::render, store::Store};
+use crate::{
+    auth::{AccountsOptions, PlayerRole, SignUp, secret::Secret},
+    http::error::render,
+    store::{Store, accounts as rows},
+};
 
 struct Village {
     _dir: tempfile::TempDir,
@@ -90,7 +95,7 @@ async fn read(response: Response<Body>) -> Answer {
 async fn the_first_account_becomes_the_admin_and_closes_the_door() {
     let village = village();
     let open = village.ask("GET", "/api/auth/sign-up", "", Value::Null).await;
-    assert_eq!(open.body, json!({"open": true, "policy": "closed", "first": true}));
+    assert_eq!(open.body, json!({"open": true, "policy": "invite", "first": true}));
     assert_eq!(open.headers["cache-control"], "no-store");
     assert_eq!(open.headers["referrer-policy"], "no-referrer");
 
@@ -99,7 +104,7 @@ async fn the_first_account_becomes_the_admin_and_closes_the_door() {
     assert_eq!((&me["name"], &me["role"], &me["hasPassword"]), (&json!("Ada"), &json!("admin"), &json!(true)));
 
     let closed = village.ask("GET", "/api/auth/sign-up", "", Value::Null).await;
-    assert_eq!(closed.body, json!({"open": false, "policy": "closed", "first": false}));
+    assert_eq!(closed.body, json!({"open": false, "policy": "invite", "first": false}));
     let body = json!({"name": "Bo", "password": "correct horse"});
     let refused = village.ask("POST", "/api/auth/sign-up", "", body).await;
     assert_eq!(refused.code(), (403, "SIGN_UP_CLOSED"));
@@ -152,6 +157,7 @@ async fn signing_out_ends_this_session_and_no_other() {
     assert_eq!((out.status, out.cookie.as_deref()), (204, Some("hamlet_session=")));
     assert_eq!(village.me(&here).await, 401);
     assert_eq!(village.me(&format!("cookie: {there}")).await, 200);
+    assert_eq!(village.ask("POST", "/api/auth/sign-out", &here, Value::Null).await.status, 204, "twice is once");
 }
 
 #[tokio::test]
@@ -189,7 +195,13 @@ async fn a_one_time_link_works_once_and_looking_at_it_uses_nothing() {
     let me = village.ask("GET", "/api/me", &format!("cookie: {}", entered.cookie.unwrap()), Value::Null).await;
     assert_eq!((&me.body["role"], &me.body["hasPassword"]), (&json!("admin"), &json!(false)));
 
-    for used in [path.as_str(), "/sign-in?token=nonsense"] {
+    let (late, id) = (Secret::generate().unwrap(), me.body["id"].as_str().unwrap().parse().unwrap());
+    let hash = late.hash();
+    let soon = Timestamp::now();
+    village.accounts.change(move |conn| Ok(rows::add_login_link(conn, id, hash, soon)?)).await.unwrap();
+    let late = format!("/sign-in?token={}", late.text());
+
+    for used in [path.as_str(), late.as_str(), "/sign-in?token=nonsense"] {
         let again = village.ask("GET", used, "", Value::Null).await;
         assert_eq!((again.status, &again.headers["location"]), (303, &HeaderValue::from_static("/?sign-in=expired")));
         assert_eq!(again.cookie, None);
@@ -238,7 +250,10 @@ async fn only_admins_administer_and_the_last_one_stays() {
     assert_eq!((disabled.status, &disabled.body["disabled"]), (200, &json!(true)));
     assert_eq!(village.me(&bo).await, 401);
     assert_eq!(village.ask("DELETE", &format!("/api/users/{bo_id}"), &ada, Value::Null).await.status, 204);
-    assert_eq!(village.ask("DELETE", &format!("/api/users/{bo_id}"), &ada, Value::Null).await.code(), (404, "NOT_FOUND"));
+    assert_eq!(
+        village.ask("DELETE", &format!("/api/users/{bo_id}"), &ada, Value::Null).await.code(),
+        (404, "NOT_FOUND")
+    );
 }
 
 #[tokio::test]
@@ -283,17 +298,41 @@ async fn the_eleventh_try_is_told_to_wait_and_other_addresses_are_not() {
 }
 
 #[tokio::test]
+async fn behind_a_trusted_proxy_each_client_has_tries_of_its_own() {
+    let trusted_proxies = vec!["10.0.0.0/8".parse().unwrap()];
+    let village = village_with(AccountsOptions { trusted_proxies, ..AccountsOptions::default() });
+    let ask = async |client: &str| {
+        let mut request =
+            Request::get("/sign-in?token=x").header("x-forwarded-for", client).body(Body::empty()).unwrap();
+        request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 1], 4711))));
+        read(village.router.clone().oneshot(request).await.unwrap()).await.status
+    };
+    for _ in 0..10 {
+        assert_eq!(ask("203.0.113.1").await, 303);
+    }
+    assert_eq!((ask("203.0.113.1").await, ask("203.0.113.2").await), (429, 303));
+}
+
+#[tokio::test]
 async fn a_session_is_renewed_when_less_than_half_of_it_is_left() {
     let village = village();
     let cookie = village.sign_up("Ada").await;
     let expires = async || -> i64 {
-        village.accounts.read(|conn| Ok(conn.query_row("SELECT expires_at FROM sessions", [], |row| row.get(0))?)).await.unwrap()
+        village
+            .accounts
+            .read(|conn| Ok(conn.query_row("SELECT expires_at FROM sessions", [], |row| row.get(0))?))
+            .await
+            .unwrap()
     };
     let fresh = expires().await;
     assert_eq!(village.me(&cookie).await, 200);
     assert_eq!(expires().await, fresh);
     let aged = fresh - crate::auth::accounts::SESSION * 2 / 3;
-    village.accounts.change(move |conn| Ok(conn.execute("UPDATE sessions SET expires_at = ?1", [aged])?)).await.unwrap();
+    village
+        .accounts
+        .change(move |conn| Ok(conn.execute("UPDATE sessions SET expires_at = ?1", [aged])?))
+        .await
+        .unwrap();
     assert_eq!(village.me(&cookie).await, 200);
     assert!(expires().await >= fresh);
 }

@@ -83,7 +83,7 @@ where
     let mut players = accounts.read(move |conn| rows::list(conn, &after, limit + 1)).await?;
     let more = players.len() > limit as usize;
     players.truncate(limit as usize);
-    let next = players.last().filter(|_| more).map(|last| URL_SAFE_NO_PAD.encode(last.name.to_lowercase()));
+    let next = players.last().filter(|_| more).map(|last| URL_SAFE_NO_PAD.encode(last.list_key()));
     Ok(axum::Json(UserList { items: players.into_iter().map(Into::into).collect(), next }))
 }
 
@@ -119,11 +119,7 @@ where
     Ok(axum::Json(player.into()))
 }
 
-pub async fn delete<S>(
-    State(accounts): State<Accounts>,
-    _: Admin,
-    Id(id): Id<PlayerId>,
-) -> Result<StatusCode, ApiError>
+pub async fn delete<S>(State(accounts): State<Accounts>, _: Admin, Id(id): Id<PlayerId>) -> Result<StatusCode, ApiError>
 where
     Accounts: FromRef<S>,
 {

@@ -186,12 +186,7 @@ pub fn use_login_link(conn: &Connection, hash: SecretHash, now: Timestamp) -> Re
 
 /// # Errors
 /// When the store can't be written.
-pub fn add_invite(
-    conn: &Connection,
-    by: PlayerId,
-    hash: SecretHash,
-    expires_at: Timestamp,
-) -> Result<(), StoreError> {
+pub fn add_invite(conn: &Connection, by: PlayerId, hash: SecretHash, expires_at: Timestamp) -> Result<(), StoreError> {
     conn.execute(
         "INSERT INTO invites (hash, created_by, expires_at) VALUES (?1, ?2, ?3)",
         params![hash.0, by.0.as_bytes(), expires_at.as_millis()],

@@ -23,6 +23,13 @@ pub struct Player {
     pub created_at: Timestamp,
 }
 
+impl Player {
+    /// Where [`list`] goes on after this Player.
+    pub fn list_key(&self) -> String {
+        self.name.to_lowercase()
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct NewPlayer {
     pub id: PlayerId,
@@ -121,12 +128,7 @@ pub fn rename(conn: &Connection, id: PlayerId, name: &PlayerName) -> Result<(), 
 ///
 /// # Errors
 /// When the store can't be written.
-pub fn set_password(
-    conn: &Connection,
-    id: PlayerId,
-    hash: &str,
-    keep: Option<SecretHash>,
-) -> Result<(), StoreError> {
+pub fn set_password(conn: &Connection, id: PlayerId, hash: &str, keep: Option<SecretHash>) -> Result<(), StoreError> {
     conn.execute("UPDATE players SET password_hash = ?2 WHERE id = ?1", params![id.0.as_bytes(), hash])?;
     mark_entered(conn, id)?;
     super::end_sessions(conn, id, keep)

@@ -1,7 +1,12 @@
 use hamlet_actors::vocabulary::Timestamp;
 
 use super::*;
-use crate::auth::{PlayerRole, accounts::new_player, name::PlayerName, secret::{Secret, SecretHash}};
+use crate::auth::{
+    PlayerRole,
+    accounts::new_player,
+    name::PlayerName,
+    secret::{Secret, SecretHash},
+};
 
 fn now() -> Timestamp {
     Timestamp::from_millis(1_700_000_000_000)
@@ -189,11 +194,11 @@ fn entering_the_first_account_by_its_link_claims_the_village() {
 }
 
 #[test]
-fn sign_up_is_closed_until_somebody_opens_it() {
+fn sign_up_is_by_invitation_until_somebody_decides_otherwise() {
     let (_dir, conn) = village();
-    assert_eq!(sign_up_policy(&conn).unwrap(), SignUp::Closed);
-    conn.execute("INSERT INTO settings (name, value) VALUES ('signUp', '\"invite\"')", []).unwrap();
     assert_eq!(sign_up_policy(&conn).unwrap(), SignUp::Invite);
+    conn.execute("INSERT INTO settings (name, value) VALUES ('signUp', '\"open\"')", []).unwrap();
+    assert_eq!(sign_up_policy(&conn).unwrap(), SignUp::Open);
     conn.execute("UPDATE settings SET value = '\"maybe\"'", []).unwrap();
     assert!(matches!(sign_up_policy(&conn), Err(StoreError::Damaged(_))));
 }
