@@ -95,10 +95,13 @@ impl Store {
     }
 }
 
+/// How long a connection waits for another one's lock.
+const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
+
 /// A connection with the settings that every user of the file needs.
 fn connect(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open(path)?;
-    conn.busy_timeout(std::time::Duration::from_secs(5))?;
+    conn.busy_timeout(BUSY)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
     // FULL: a commit that was answered survives a power cut.
     conn.pragma_update(None, "synchronous", "FULL")?;

@@ -50,7 +50,8 @@ impl Watching {
         // One timer for the whole stream: a comment every so often, whatever else is written.
         let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let reader = Reader { watcher, heartbeat, opened: false, done: false, watching: self };
+        // Boxed: the stream moves its state in and out for each write.
+        let reader = Box::new(Reader { watcher, heartbeat, opened: false, done: false, watching: self });
         let body = Body::from_stream(stream::unfold(reader, |mut reader| async move {
             let bytes = reader.next().await?;
             Some((Ok::<_, StoreError>(bytes), reader))

@@ -5,7 +5,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
-    sync::{Arc, atomic::{AtomicU64, Ordering}},
+    sync::{Arc, atomic::{AtomicBool, AtomicU64, Ordering}},
     thread,
 };
 
@@ -43,11 +43,11 @@ impl Writer {
         let commits = Arc::new(AtomicU64::new(0));
         // The checkpointer moves pages out of the log in the background; a commit never waits for that.
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
-        let alive = Arc::new(());
-        checkpoint::start(path, Arc::downgrade(&alive), Arc::clone(&commits), jobs.clone())?;
+        let (alive, restart) = (Arc::new(()), Arc::new(AtomicBool::new(false)));
+        checkpoint::start(path, Arc::downgrade(&alive), Arc::clone(&commits), Arc::clone(&restart), jobs.clone())?;
         thread::Builder::new()
             .name("store-write".to_owned())
-            .spawn(move || write_all(&conn, &queue, &commits))
+            .spawn(move || write_all(&conn, &queue, &commits, &restart))
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
         Ok(Self { jobs, _alive: alive })
     }
@@ -99,10 +99,13 @@ fn closed() -> StoreError {
     StoreError::Unavailable("the store is closed".to_owned())
 }
 
-fn write_all(conn: &Connection, queue: &Receiver<Box<dyn Job>>, commits: &AtomicU64) {
+fn write_all(conn: &Connection, queue: &Receiver<Box<dyn Job>>, commits: &AtomicU64, restart: &AtomicBool) {
     let mut claims = Claims::default();
     // Ends when the last sender is gone.
     while let Ok(first) = queue.recv() {
+        if restart.swap(false, Ordering::AcqRel) {
+            checkpoint::begin_log_anew(conn);
+        }
         let mut group = vec![first];
         group.extend(queue.try_iter().take(GROUP - 1));
         let outcomes = commit_group(conn, &mut claims, &mut group);

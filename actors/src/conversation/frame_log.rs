@@ -318,9 +318,18 @@ impl Log {
         self.head = self.head.max(seq);
     }
 
+    /// Most readers stand one or two entries from the end: looked at first, the search rarely touches the rest.
+    fn first_behind(&self, cursor: u64) -> usize {
+        let near = self.entries.iter().rev().take(4).position(|entry| entry.seq <= cursor);
+        match near {
+            Some(back) => self.entries.len() - back,
+            None => self.entries.partition_point(|entry| entry.seq <= cursor),
+        }
+    }
+
     /// Frames behind the cursor; neighbours of one run become one frame with the seq of the last.
     fn lines(&self, cursor: u64, limit: usize) -> Vec<Line> {
-        let first = self.entries.partition_point(|entry| entry.seq <= cursor);
+        let first = self.first_behind(cursor);
         let mut start = if first == 0 { 0 } else { self.entries.get(first - 1).map_or(0, |entry| entry.end) };
         let mut lines = Vec::new();
         let mut size = 0;
