@@ -6,7 +6,8 @@ use hamlet_actors::{
     conversation::{Begin, Conversation, Event, Intent, Ticket},
     ports::journal::{Claimed, Leftover},
     vocabulary::{
-        Author, AuthorKind, Body, ConversationId, Delta, Frame, Hop, MessageId, Part, ProviderId, Timestamp, Transcript, TurnId,
+        Author, AuthorKind, Body, ConversationId, Delta, Frame, Hop, MessageId, Part, ProviderId, Timestamp,
+        Transcript, TurnId,
     },
 };
 use std::hint::black_box;

@@ -8,8 +8,8 @@ use hamlet::store::{Store, conversations};
 use hamlet_actors::{
     ports::journal::{Batch, Journal, Leftover, NewMessage, Write},
     vocabulary::{
-        Author, AuthorKind, Body, ConversationId, Hop, MessageId, MessageStatus, NpcId, Part, Piece, PlayerId, Role, Timestamp,
-        TurnId,
+        Author, AuthorKind, Body, ConversationId, Hop, MessageId, MessageStatus, NpcId, Part, Piece, PlayerId, Role,
+        Timestamp, TurnId,
     },
 };
 use tokio::sync::oneshot;
@@ -28,8 +28,14 @@ async fn writers(store: &Store, count: usize) -> Vec<Writer> {
     let (player, npc) = (PlayerId::generate(), NpcId::generate());
     store
         .write(move |conn| {
-            conn.execute("INSERT INTO players (id, name, name_key, role, created_at) VALUES (?1, ?2, ?2, 'admin', 0)", (player.0.as_bytes(), player.to_string()))?;
-            conn.execute("INSERT INTO npcs (id, slug, name, created_at, updated_at) VALUES (?1, ?2, 'Ada', 0, 0)", (npc.0.as_bytes(), npc.to_string()))?;
+            conn.execute(
+                "INSERT INTO players (id, name, name_key, role, created_at) VALUES (?1, ?2, ?2, 'admin', 0)",
+                (player.0.as_bytes(), player.to_string()),
+            )?;
+            conn.execute(
+                "INSERT INTO npcs (id, slug, name, created_at, updated_at) VALUES (?1, ?2, 'Ada', 0, 0)",
+                (npc.0.as_bytes(), npc.to_string()),
+            )?;
             Ok(())
         })
         .await
@@ -84,7 +90,8 @@ async fn submit(store: &Store, writer: &mut Writer, writes: Vec<Write>) {
 async fn append(store: Store, mut writer: Writer) -> Writer {
     for _ in 0..ROWS {
         writer.seq += 1;
-        let text = "118 bytes is what a row of a few tokens has; this text is about as long as that, with its index and seq";
+        let text =
+            "118 bytes is what a row of a few tokens has; this text is about as long as that, with its index and seq";
         let pieces: Arc<[(u64, Piece)]> = Arc::new([(writer.seq, Piece::Part { index: 0, part: Part::text(text) })]);
         let write = Write::Pieces { message: writer.message, pieces };
         submit(&store, &mut writer, vec![write]).await;
@@ -103,7 +110,8 @@ fn rows(c: &mut Criterion) {
         group.throughput(Throughput::Elements(ROWS * count as u64));
         group.bench_function(BenchmarkId::new("writers", count), |b| {
             b.iter(|| {
-                let turn: Vec<_> = ready.take().unwrap().into_iter().map(|writer| append(store.clone(), writer)).collect();
+                let turn: Vec<_> =
+                    ready.take().unwrap().into_iter().map(|writer| append(store.clone(), writer)).collect();
                 ready = Some(runtime.block_on(async {
                     let tasks: Vec<_> = turn.into_iter().map(|work| tokio::spawn(work)).collect();
                     let mut back = Vec::with_capacity(tasks.len());

@@ -31,8 +31,10 @@ use crate::{
 /// All routes, and what stands around them. A request passes the layers from the last one up.
 pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
     let cors: Vec<Origin> = rules.cors.clone();
-    let no_sniffing = SetResponseHeaderLayer::overriding(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    let no_referrer = SetResponseHeaderLayer::if_not_present(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    let no_sniffing =
+        SetResponseHeaderLayer::overriding(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let no_referrer =
+        SetResponseHeaderLayer::if_not_present(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     Router::new()
         .merge(health::routes())
         .merge(accounts::routes())

@@ -8,8 +8,8 @@ mod checkpoint;
 pub mod conversations;
 mod error;
 mod journal;
-mod migrations;
 pub mod messages;
+mod migrations;
 pub mod npcs;
 pub mod providers;
 mod readers;
@@ -18,14 +18,17 @@ mod rows;
 pub mod settings;
 mod writer;
 
-use std::{path::{Path, PathBuf}, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rusqlite::Connection;
 
 pub use error::StoreError;
-pub use rows::Stored;
 pub use migrations::SCHEMA_VERSION;
 use readers::Readers;
+pub use rows::Stored;
 use writer::Writer;
 
 /// The open store. Cheap to clone; the last clone to go ends the threads.
@@ -87,7 +90,10 @@ impl Store {
     /// Why it can't.
     pub async fn check(&self) -> Result<(), StoreError> {
         self.write(|conn| {
-            conn.execute("INSERT INTO settings (name, value) VALUES ('_probe', 'null') ON CONFLICT (name) DO NOTHING", [])?;
+            conn.execute(
+                "INSERT INTO settings (name, value) VALUES ('_probe', 'null') ON CONFLICT (name) DO NOTHING",
+                [],
+            )?;
             conn.execute("DELETE FROM settings WHERE name = '_probe'", [])?;
             Ok(())
         })

@@ -76,7 +76,9 @@ impl Vault {
             return Err(VaultError::ShortSecret(length));
         }
         let mut key = [0; KEY_BYTES];
-        Argon2::default().hash_password_into(text.as_bytes(), DERIVATION_SALT, &mut key).map_err(VaultError::Derivation)?;
+        Argon2::default()
+            .hash_password_into(text.as_bytes(), DERIVATION_SALT, &mut key)
+            .map_err(VaultError::Derivation)?;
         Ok(Self::new(&key))
     }
 
@@ -193,7 +195,8 @@ mod tests {
     #[test]
     fn a_sealed_value_shows_nothing_of_the_secret_and_differs_each_time() {
         let vault = Vault::new(&[7; 32]);
-        let (one, two) = (vault.seal(b"a", &secret("sk-secret")).unwrap(), vault.seal(b"a", &secret("sk-secret")).unwrap());
+        let (one, two) =
+            (vault.seal(b"a", &secret("sk-secret")).unwrap(), vault.seal(b"a", &secret("sk-secret")).unwrap());
         assert_ne!(one, two);
         assert!(!one.windows(9).any(|window| window == b"sk-secret"));
     }

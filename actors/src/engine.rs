@@ -6,8 +6,13 @@ use ractor::{Actor, ActorRef};
 use tokio::{sync::oneshot, time::Instant};
 
 use crate::{
-    conversation::{Aborted, Begin, BeginRefusal, Begun, TurnMismatch, actor::Ports, frame_log::FrameLog, mailbox::ConversationMsg},
-    ports::{Clock, journal::{Journal, JournalError}},
+    conversation::{
+        Aborted, Begin, BeginRefusal, Begun, TurnMismatch, actor::Ports, frame_log::FrameLog, mailbox::ConversationMsg,
+    },
+    ports::{
+        Clock,
+        journal::{Journal, JournalError},
+    },
     turn::TurnPlan,
     village::{Handle, Upkeep, Village, VillageMsg, WindowCache},
     vocabulary::{ConversationId, ErrorCode, TurnId},
@@ -67,9 +72,8 @@ impl Engine {
     pub async fn start(journal: Arc<dyn Journal>, clock: Arc<dyn Clock>, upkeep: Upkeep) -> Result<Self, NotStarted> {
         let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
         let ports = Arc::new(Ports { journal, clock, windows });
-        let (village, _joined) = Actor::spawn(None, Village { ports, upkeep }, ())
-            .await
-            .map_err(|error| NotStarted(error.to_string()))?;
+        let (village, _joined) =
+            Actor::spawn(None, Village { ports, upkeep }, ()).await.map_err(|error| NotStarted(error.to_string()))?;
         Ok(Self { village })
     }
 
@@ -77,7 +81,12 @@ impl Engine {
     ///
     /// # Errors
     /// Refused by the Conversation (busy, stale, store), mailbox full, no answer, shutting down.
-    pub async fn begin(&self, conversation: ConversationId, begin: Begin, plan: TurnPlan) -> Result<Begun, EngineError> {
+    pub async fn begin(
+        &self,
+        conversation: ConversationId,
+        begin: Begin,
+        plan: TurnPlan,
+    ) -> Result<Begun, EngineError> {
         self.ask(conversation, |answer, permit| ConversationMsg::Begin {
             begin: Box::new(begin.clone()),
             plan: Box::new(plan.clone()),
@@ -93,7 +102,9 @@ impl Engine {
     /// # Errors
     /// Another turn runs, mailbox full, no answer, shutting down.
     pub async fn abort(&self, conversation: ConversationId, turn: Option<TurnId>) -> Result<Aborted, EngineError> {
-        self.ask(conversation, |answer, permit| ConversationMsg::Abort { turn, answer, permit }).await?.map_err(EngineError::from)
+        self.ask(conversation, |answer, permit| ConversationMsg::Abort { turn, answer, permit })
+            .await?
+            .map_err(EngineError::from)
     }
 
     /// The Conversation's log; nobody is woken.

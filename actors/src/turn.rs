@@ -77,8 +77,14 @@ impl TurnTask {
         let ending = ending.unwrap_or(Ending::Panicked);
         span.in_scope(|| match &ending {
             Ending::Panicked => tracing::error!("the turn panicked"),
-            Ending::Provider(End::Failed(failure)) => tracing::warn!(code = %failure.code, status = failure.status, "the provider failed"),
-            Ending::Provider(_) | Ending::Aborted | Ending::ShutDown | Ending::Unreadable | Ending::StoreUnavailable => {
+            Ending::Provider(End::Failed(failure)) => {
+                tracing::warn!(code = %failure.code, status = failure.status, "the provider failed")
+            }
+            Ending::Provider(_)
+            | Ending::Aborted
+            | Ending::ShutDown
+            | Ending::Unreadable
+            | Ending::StoreUnavailable => {
                 tracing::info!(ending = ending.name(), "the turn's task ended");
             }
         });
@@ -88,7 +94,19 @@ impl TurnTask {
     }
 
     async fn answer(self, buffer: &mut Buffer) -> Ending {
-        let Self { conversation, turn, before_position, plan, journal, windows, log, actor, released, mut cancelled, gate } = self;
+        let Self {
+            conversation,
+            turn,
+            before_position,
+            plan,
+            journal,
+            windows,
+            log,
+            actor,
+            released,
+            mut cancelled,
+            gate,
+        } = self;
         let leaving = unwatched::left(log, plan.when_unwatched);
         tokio::pin!(leaving);
         let gathered = async {

@@ -7,10 +7,7 @@ mod windows;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
-use tokio::{
-    sync::oneshot,
-    time::Instant,
-};
+use tokio::{sync::oneshot, time::Instant};
 
 pub use seat::Handle;
 use seat::Seat;
@@ -87,7 +84,12 @@ impl Actor for Village {
         Ok(Seats::default())
     }
 
-    async fn handle(&self, myself: ActorRef<Self::Msg>, message: Self::Msg, village: &mut Seats) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        message: Self::Msg,
+        village: &mut Seats,
+    ) -> Result<(), ActorProcessingErr> {
         match message {
             VillageMsg::Find { conversation, answer } => {
                 let handle = Box::pin(self.find(&myself, village, conversation)).await?;
@@ -133,7 +135,12 @@ impl Actor for Village {
 }
 
 impl Village {
-    async fn find(&self, myself: &ActorRef<VillageMsg>, village: &mut Seats, conversation: ConversationId) -> Result<Handle, SpawnErr> {
+    async fn find(
+        &self,
+        myself: &ActorRef<VillageMsg>,
+        village: &mut Seats,
+        conversation: ConversationId,
+    ) -> Result<Handle, SpawnErr> {
         let mailbox = self.upkeep.mailbox;
         let seat = village.seat(conversation);
         seat.last_asked = Instant::now();

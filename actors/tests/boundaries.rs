@@ -6,7 +6,18 @@ use std::process::Command;
 fn the_engine_depends_on_no_server_no_database_and_no_http_client() {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(cargo)
-        .args(["tree", "--package", "hamlet-actors", "--edges", "normal", "--prefix", "none", "--format", "{p}", "--offline"])
+        .args([
+            "tree",
+            "--package",
+            "hamlet-actors",
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+            "--format",
+            "{p}",
+            "--offline",
+        ])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");

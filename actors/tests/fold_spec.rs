@@ -88,7 +88,8 @@ fn finest(frame: &Frame) -> Vec<Frame> {
 
 fn cases() -> Result<Vec<Case>, Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fold");
-    let mut paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
+    let mut paths =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
     paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
     paths.sort();
     assert!(!paths.is_empty(), "there is no specification to run");

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use hamlet_actors::{
-    conversation::{Begin, Begun, BeginRefusal, Intent, event::Idempotency},
+    conversation::{Begin, BeginRefusal, Begun, Intent, event::Idempotency},
     engine::EngineError,
     turn::TurnPlan,
     vocabulary::{Author, AuthorKind, ConversationId, ErrorCode, Hop, MessageId, Npc, NpcId, Timestamp, TurnId},
@@ -15,13 +15,7 @@ use super::{
     facts::{self, Facts},
     text,
 };
-use crate::{
-    app::App,
-    auth::Who,
-    http::error::ApiError,
-    store::conversations::Earlier,
-    village::resolve::resolve,
-};
+use crate::{app::App, auth::Who, http::error::ApiError, store::conversations::Earlier, village::resolve::resolve};
 
 /// A regenerate reads what it replaces before it asks; when the Conversation has moved on meanwhile, it reads again.
 const STALE_TRIES: usize = 5;
@@ -78,7 +72,13 @@ impl From<Begun> for Joined {
 ///
 /// # Errors
 /// Whatever refuses the turn, with its code.
-pub async fn say(app: &App, who: &Who, id: ConversationId, say: Say, repeatable: Repeatable) -> Result<Joined, ApiError> {
+pub async fn say(
+    app: &App,
+    who: &Who,
+    id: ConversationId,
+    say: Say,
+    repeatable: Repeatable,
+) -> Result<Joined, ApiError> {
     if let Some(joined) = join_earlier(app, who, id, &repeatable).await? {
         return Ok(joined);
     }
@@ -132,7 +132,12 @@ async fn begin(app: &App, admission: Admission) -> Result<Begun, EngineError> {
     app.engine.begin(admission.conversation, admission.begin, admission.plan).await
 }
 
-async fn join_earlier(app: &App, who: &Who, id: ConversationId, repeatable: &Repeatable) -> Result<Option<Joined>, ApiError> {
+async fn join_earlier(
+    app: &App,
+    who: &Who,
+    id: ConversationId,
+    repeatable: &Repeatable,
+) -> Result<Option<Joined>, ApiError> {
     let Some(key) = repeatable.key.clone() else { return Ok(None) };
     let Some(earlier) = facts::earlier(app, who.id, key).await? else { return Ok(None) };
     facts::read(app, id, who.id).await?;
@@ -146,7 +151,13 @@ async fn join_earlier(app: &App, who: &Who, id: ConversationId, repeatable: &Rep
     Ok(Some(Joined { turn, message, cursor: first_seq.saturating_sub(1) }))
 }
 
-async fn admit_say(app: &App, who: &Who, id: ConversationId, say: Say, repeatable: &Repeatable) -> Result<Admission, ApiError> {
+async fn admit_say(
+    app: &App,
+    who: &Who,
+    id: ConversationId,
+    say: Say,
+    repeatable: &Repeatable,
+) -> Result<Admission, ApiError> {
     text::check(&say.text)?;
     text::check_client_id(say.client_id.as_deref())?;
     let facts = facts::read(app, id, who.id).await?;
@@ -170,7 +181,10 @@ async fn admit_regenerate(
 ) -> Result<Admission, ApiError> {
     let (facts, trailing) = facts::read_trailing(app, id, who.id).await?;
     let Some(trailing) = trailing else {
-        return Err(ApiError::new(ErrorCode::NothingToRegenerate, "Nothing has been said here that could be answered again."));
+        return Err(ApiError::new(
+            ErrorCode::NothingToRegenerate,
+            "Nothing has been said here that could be answered again.",
+        ));
     };
     // Who answered first answers again, unless another is named or that one has left.
     let earlier = trailing.speaker.as_deref().and_then(|id| id.parse().ok());
@@ -206,7 +220,11 @@ fn admission(
         provider_name: provider.name().to_owned(),
         model: (provider.id(), resolved.model.clone()),
         hop: Hop { count: 0, limit: facts.settings.hop_limit },
-        idempotency: repeatable.key.clone().map(|key| Idempotency { player: who.id, key, body_hash: repeatable.body_hash }),
+        idempotency: repeatable.key.clone().map(|key| Idempotency {
+            player: who.id,
+            key,
+            body_hash: repeatable.body_hash,
+        }),
         // The actor sets its own clock's time when it takes the turn up.
         now: Timestamp::default(),
     };

@@ -47,7 +47,11 @@ pub async fn read(app: &App, id: ConversationId, player: PlayerId) -> Result<Fac
 ///
 /// # Errors
 /// As [`read`].
-pub async fn read_trailing(app: &App, id: ConversationId, player: PlayerId) -> Result<(Facts, Option<Trailing>), StoreError> {
+pub async fn read_trailing(
+    app: &App,
+    id: ConversationId,
+    player: PlayerId,
+) -> Result<(Facts, Option<Trailing>), StoreError> {
     let village = app.village.clone();
     app.store
         .read(move |conn| {

@@ -15,7 +15,9 @@ pub fn check(text: &str) -> Result<(), ApiError> {
         return Err(ApiError::invalid("\"text\" must hold at least one visible character."));
     }
     if characters > TEXT_LIMIT {
-        return Err(ApiError::invalid(format!("\"text\" has {characters} characters; at most {TEXT_LIMIT} are taken.")));
+        return Err(ApiError::invalid(format!(
+            "\"text\" has {characters} characters; at most {TEXT_LIMIT} are taken."
+        )));
     }
     Ok(())
 }

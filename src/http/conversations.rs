@@ -83,7 +83,11 @@ struct CreateBody {
     external_id: Option<String>,
 }
 
-async fn create(who: Who, State(app): State<Arc<App>>, Json { value: body, .. }: Json<CreateBody>) -> Result<Response, ApiError> {
+async fn create(
+    who: Who,
+    State(app): State<Arc<App>>,
+    Json { value: body, .. }: Json<CreateBody>,
+) -> Result<Response, ApiError> {
     let npcs = party(body.npc_ids)?;
     let title = body.title.as_deref().map(title).transpose()?;
     if body.external_id.as_ref().is_some_and(|id| id.is_empty() || id.len() > EXTERNAL_ID_LIMIT) {
@@ -271,7 +275,9 @@ fn title(text: &str) -> Result<String, ApiError> {
 /// On these routes only an NPC can be what is not found: the Conversation is looked up before.
 fn unknown_npc(error: StoreError) -> ApiError {
     match error {
-        StoreError::NotFound => ApiError::invalid("\"npcIds\" names an NPC that does not exist.").with(json!({"field": "npcIds"})),
+        StoreError::NotFound => {
+            ApiError::invalid("\"npcIds\" names an NPC that does not exist.").with(json!({"field": "npcIds"}))
+        }
         StoreError::Conflict(_) => ApiError::new(
             hamlet_actors::vocabulary::ErrorCode::Conflict,
             "You have a Conversation with this \"externalId\" already.",

@@ -8,11 +8,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use hamlet_actors::{
-    conversation::BeginRefusal,
-    engine::EngineError,
-    vocabulary::ErrorCode,
-};
+use hamlet_actors::{conversation::BeginRefusal, engine::EngineError, vocabulary::ErrorCode};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
@@ -162,7 +158,9 @@ pub async fn render(request: Request, next: Next) -> Response {
 fn unrendered(response: &Response) -> Option<ApiError> {
     match response.status() {
         StatusCode::NOT_FOUND => Some(ApiError::not_found()),
-        StatusCode::METHOD_NOT_ALLOWED => Some(ApiError::new(ErrorCode::MethodNotAllowed, "This route does not know this method.")),
+        StatusCode::METHOD_NOT_ALLOWED => {
+            Some(ApiError::new(ErrorCode::MethodNotAllowed, "This route does not know this method."))
+        }
         StatusCode::PAYLOAD_TOO_LARGE => Some(ApiError::new(ErrorCode::BodyTooLarge, "The body is too large.")),
         _ => None,
     }
@@ -178,8 +176,11 @@ impl From<StoreError> for ApiError {
             }
             StoreError::Unavailable(ref reason) => {
                 tracing::error!(%reason, "the store can't be used");
-                Self::new(ErrorCode::StoreUnavailable, "Hamlet's store can't be written now. Nothing of this request was kept.")
-                    .after(Duration::from_secs(5))
+                Self::new(
+                    ErrorCode::StoreUnavailable,
+                    "Hamlet's store can't be written now. Nothing of this request was kept.",
+                )
+                .after(Duration::from_secs(5))
             }
             error => Self::internal(&error),
         }

@@ -45,7 +45,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
         if raw.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
             return Err(ApiError::invalid("The body must be a JSON object."));
         }
-        let value = serde_json::from_slice(&raw).map_err(|error| ApiError::invalid(format!("The body does not fit: {error}.")))?;
+        let value = serde_json::from_slice(&raw)
+            .map_err(|error| ApiError::invalid(format!("The body does not fit: {error}.")))?;
         Ok(Self { value, raw })
     }
 }

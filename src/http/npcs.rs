@@ -165,7 +165,9 @@ mod tests {
     #[tokio::test]
     async fn a_change_leaves_what_is_absent_and_clears_what_is_null() {
         let village = TestVillage::new().await;
-        let npc = made(&village, json!({"name": "Ada", "model": "m", "avatar": "🍲", "tags": ["a"], "params": {"seed": 1}})).await;
+        let npc =
+            made(&village, json!({"name": "Ada", "model": "m", "avatar": "🍲", "tags": ["a"], "params": {"seed": 1}}))
+                .await;
         let change = json!({"name": "Bea", "model": null, "tags": [], "params": {"temperature": 1.0}});
         let changed = village.done(ADA, Method::PATCH, &path(&npc), change).await;
         let mut expected = npc.clone();
@@ -227,15 +229,32 @@ mod tests {
         let village = TestVillage::new().await;
         let npc = made(&village, json!({"name": "Ada"})).await;
         let bad = [
-            "", "null", "[]", r#"["a","Ada"]"#, "{", "1", r#"{"name":null}"#, r#"{"name":""}"#, r#"{"name":"a\u0000"}"#,
-            r#"{"name":"A","name":"B"}"#, r#"{"name":"A","extra":1}"#, r#"{"name":"A","slug":"Ä"}"#, r#"{"name":"A","id":"x"}"#,
-            r#"{"name":"A","params":{"temperature":1e999}}"#, r#"{"name":"A","providerId":"x"}"#,
-            r#"{"name":"A","providerId":"0198c0de-0000-7000-8000-000000000000"}"#, r#"{"name":"\ud800"}"#,
+            "",
+            "null",
+            "[]",
+            r#"["a","Ada"]"#,
+            "{",
+            "1",
+            r#"{"name":null}"#,
+            r#"{"name":""}"#,
+            r#"{"name":"a\u0000"}"#,
+            r#"{"name":"A","name":"B"}"#,
+            r#"{"name":"A","extra":1}"#,
+            r#"{"name":"A","slug":"Ä"}"#,
+            r#"{"name":"A","id":"x"}"#,
+            r#"{"name":"A","params":{"temperature":1e999}}"#,
+            r#"{"name":"A","providerId":"x"}"#,
+            r#"{"name":"A","providerId":"0198c0de-0000-7000-8000-000000000000"}"#,
+            r#"{"name":"\ud800"}"#,
         ];
         for body in bad {
             for (method, path) in [(Method::POST, NPCS.to_owned()), (Method::PATCH, path(&npc))] {
                 let (status, answer) = village.ask_raw(ADA, method.clone(), &path, body).await;
-                assert_eq!((status.as_u16(), &answer["error"]["code"]), (400, &json!("INVALID_BODY")), "{method} {body}");
+                assert_eq!(
+                    (status.as_u16(), &answer["error"]["code"]),
+                    (400, &json!("INVALID_BODY")),
+                    "{method} {body}"
+                );
             }
         }
         let (status, _) = village.ask_raw(ADA, Method::POST, NPCS, vec![b'{', 0xff]).await;
@@ -245,7 +264,9 @@ mod tests {
             let refused = village.refused(ADA, Method::GET, &format!("{NPCS}/{id}"), Value::Null).await;
             assert_eq!(refused.0, 404, "{id}");
         }
-        for query in ["limit=0", "limit=101", "limit=x", "limit=-1", "after=x", "after=AAAA", "page=2", "limit=1&limit=2"] {
+        for query in
+            ["limit=0", "limit=101", "limit=x", "limit=-1", "after=x", "after=AAAA", "page=2", "limit=1&limit=2"]
+        {
             let refused = village.refused(ADA, Method::GET, &format!("{NPCS}?{query}"), Value::Null).await;
             assert_eq!(refused, (400, "INVALID_BODY".to_owned()), "{query}");
         }

@@ -95,7 +95,8 @@ async fn create(
     Json { value: Object(fields), .. }: Json<Object<ProviderFields>>,
 ) -> Result<(StatusCode, axum::Json<View>), ApiError> {
     let (vault, now) = (village.vault.clone(), Timestamp::now());
-    let row = change(&village.store, move |conn| provider::create(conn, &vault, fields, ProviderId::generate(), now)).await?;
+    let row =
+        change(&village.store, move |conn| provider::create(conn, &vault, fields, ProviderId::generate(), now)).await?;
     Ok((StatusCode::CREATED, axum::Json(view(row, &village)?)))
 }
 
@@ -177,7 +178,7 @@ mod tests {
     }
 
     fn new_provider() -> Value {
-        json!({"name": "Mine", "kind": "openai-chat", "baseUrl": "http://10.0.0.1/v1/", "apiKey": "sk-secret", "quirks": {"a": 1}})
+        json!({"name": "Mine", "kind": "openai-chat", "baseUrl": "http://10.0.0.1/v1/", "apiKey": "sk-secret", "quirks": {"thinkTags": true}})
     }
 
     #[tokio::test]
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(status, 201);
         let mut expected = json!({
             "id": made["id"], "name": "Mine", "kind": "openai-chat", "baseUrl": "http://10.0.0.1/v1", "hasKey": true,
-            "quirks": {"a": 1}, "source": "stored",
+            "quirks": {"thinkTags": true}, "source": "stored",
             "warning": "The key is sent to another machine without encryption. Use https if you can.",
         });
         assert_eq!(made, expected);
@@ -227,8 +228,14 @@ mod tests {
     async fn only_an_admin_adds_changes_and_deletes() {
         let village = TestVillage::new().await;
         let made = village.done(ADMIN, Method::POST, PROVIDERS, new_provider()).await;
-        for (method, path) in [(Method::POST, PROVIDERS.to_owned()), (Method::PATCH, path(&made)), (Method::DELETE, path(&made))] {
-            assert_eq!(village.refused(ADA, method.clone(), &path, json!({})).await, (403, "FORBIDDEN".to_owned()), "{method}");
+        for (method, path) in
+            [(Method::POST, PROVIDERS.to_owned()), (Method::PATCH, path(&made)), (Method::DELETE, path(&made))]
+        {
+            assert_eq!(
+                village.refused(ADA, method.clone(), &path, json!({})).await,
+                (403, "FORBIDDEN".to_owned()),
+                "{method}"
+            );
             assert_eq!(village.refused("", method, &path, json!({})).await, (401, "UNAUTHENTICATED".to_owned()));
         }
         assert_eq!(village.refused("", Method::GET, PROVIDERS, Value::Null).await.0, 401);
@@ -265,7 +272,8 @@ mod tests {
         assert_eq!(status, 409);
         assert_eq!(answer["error"]["details"], json!({"npcs": ["Ada"], "isDefault": false}));
         for not_meant in ["?force=0", "?force=yes", "?forced=1"] {
-            let (status, _) = village.ask(ADMIN, Method::DELETE, &format!("{}{not_meant}", path(&made)), Value::Null).await;
+            let (status, _) =
+                village.ask(ADMIN, Method::DELETE, &format!("{}{not_meant}", path(&made)), Value::Null).await;
             assert!(status.is_client_error(), "{not_meant}");
         }
         let (status, _) = village.ask(ADMIN, Method::DELETE, &format!("{}?force=1", path(&made)), Value::Null).await;
@@ -278,14 +286,28 @@ mod tests {
         let village = TestVillage::new().await;
         let made = village.done(ADMIN, Method::POST, PROVIDERS, new_provider()).await;
         for body in [
-            "", "[]", r#"["A","rehearsal"]"#, "{", r#"{"name":"A","kind":"smoke"}"#, r#"{"name":null}"#, r#"{"name":"A\nB"}"#,
-            r#"{"name":"\u0000","kind":"rehearsal"}"#, r#"{"name":"A","kind":"openai-chat","baseUrl":"ftp://a"}"#,
-            r#"{"name":"A","kind":"openai-chat","apiKey":""}"#, r#"{"name":"A","kind":"openai-chat","apiKey":7}"#,
-            r#"{"name":"A","kind":"openai-chat","quirks":[]}"#, r#"{"name":"A","kind":"openai-chat","hasKey":true}"#,
+            "",
+            "[]",
+            r#"["A","rehearsal"]"#,
+            "{",
+            r#"{"name":"A","kind":"smoke"}"#,
+            r#"{"name":null}"#,
+            r#"{"name":"A","kind":"openai-chat","quirks":{"thinkTag":true}}"#,
+            r#"{"name":"A\nB"}"#,
+            r#"{"name":"\u0000","kind":"rehearsal"}"#,
+            r#"{"name":"A","kind":"openai-chat","baseUrl":"ftp://a"}"#,
+            r#"{"name":"A","kind":"openai-chat","apiKey":""}"#,
+            r#"{"name":"A","kind":"openai-chat","apiKey":7}"#,
+            r#"{"name":"A","kind":"openai-chat","quirks":[]}"#,
+            r#"{"name":"A","kind":"openai-chat","hasKey":true}"#,
         ] {
             for (method, path) in [(Method::POST, PROVIDERS.to_owned()), (Method::PATCH, path(&made))] {
                 let (status, answer) = village.ask_raw(ADMIN, method.clone(), &path, body).await;
-                assert_eq!((status.as_u16(), &answer["error"]["code"]), (400, &json!("INVALID_BODY")), "{method} {body}");
+                assert_eq!(
+                    (status.as_u16(), &answer["error"]["code"]),
+                    (400, &json!("INVALID_BODY")),
+                    "{method} {body}"
+                );
             }
         }
         assert_eq!(village.refused(ADMIN, Method::PATCH, "/api/providers/x", json!({})).await.0, 404);

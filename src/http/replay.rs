@@ -36,7 +36,11 @@ pub fn frames(stored: Stored, stamp: &ConversationStamp) -> Vec<Frame> {
         hop: message.hop,
         supersedes: Vec::new(),
     })];
-    let parts = if message.parts.is_empty() && !message.text.is_empty() { vec![Part::text(message.text)] } else { message.parts };
+    let parts = if message.parts.is_empty() && !message.text.is_empty() {
+        vec![Part::text(message.text)]
+    } else {
+        message.parts
+    };
     frames.extend((0..).zip(parts).map(|(index, part)| Frame::Part { message_id: message.id, index, part }));
     if let Some(error) = message.error {
         frames.push(Frame::Error { turn_id: message.turn_id, message_id: message.id, error });

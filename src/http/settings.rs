@@ -46,7 +46,9 @@ async fn update(
         let setting = Setting::named(&name).ok_or_else(|| unknown(&name))?;
         if let Some(source) = village.pins.source(setting) {
             let message = format!("{name} is set by {source} and can't be changed here.");
-            return Err(ApiError::new(ErrorCode::SettingPinned, message).with(json!({"setting": name, "source": source})));
+            return Err(
+                ApiError::new(ErrorCode::SettingPinned, message).with(json!({"setting": name, "source": source}))
+            );
         }
         if !value.is_null() {
             Settings::default().set(setting, &value)?;
@@ -137,7 +139,7 @@ mod tests {
             "stepLimit": from("default", json!(16)),
             "windowTokens": from("default", json!(60_000)),
             "whenUnwatched": from("default", json!({"finish": true})),
-            "signUp": from("default", json!("closed")),
+            "signUp": from("default", json!("invite")),
         });
         assert_eq!(village.done(ADA, Method::GET, SETTINGS, Value::Null).await, expected);
         assert_eq!(village.refused("", Method::GET, SETTINGS, Value::Null).await.0, 401);
@@ -195,7 +197,8 @@ mod tests {
         assert_eq!(shown["defaultProviderId"], from("LLM_PROVIDER", json!(openrouter)));
         assert_eq!(shown["defaultModel"], from("default", json!("openrouter/auto")));
         for value in [json!(5), Value::Null] {
-            let (status, answer) = village.ask(ADMIN, Method::PATCH, SETTINGS, json!({"stepLimit": 9, "hopLimit": value})).await;
+            let (status, answer) =
+                village.ask(ADMIN, Method::PATCH, SETTINGS, json!({"stepLimit": 9, "hopLimit": value})).await;
             assert_eq!((status.as_u16(), &answer["error"]["code"]), (409, &json!("SETTING_PINNED")));
             let message = answer["error"]["message"].as_str().unwrap();
             assert_eq!(message, "hopLimit is set by HAMLET_HOP_LIMIT and can't be changed here.");

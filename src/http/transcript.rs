@@ -63,7 +63,9 @@ async fn transcript(
 ) -> Result<Response, ApiError> {
     let limit = page::limit(query.limit, 100)?;
     let before = match query.before.as_deref() {
-        Some(next) => Some(page::decode(next)?.parse::<i64>().map_err(|_| ApiError::invalid("The page's cursor is none of ours."))?),
+        Some(next) => Some(
+            page::decode(next)?.parse::<i64>().map_err(|_| ApiError::invalid("The page's cursor is none of ours."))?,
+        ),
         None => None,
     };
     let log = app.engine.log(id).await?;
@@ -88,11 +90,11 @@ async fn transcript(
     };
     rows.retain(|row| row.first_seq <= cursor);
     let items: Vec<Message> = rows.into_iter().map(|row| overlay(row, &entries)).collect();
-    let turn = items
-        .iter()
-        .rev()
-        .find(|message| message.status == MessageStatus::Running)
-        .map(|message| TurnOut { id: message.turn_id, state: "running", message_id: message.id });
+    let turn = items.iter().rev().find(|message| message.status == MessageStatus::Running).map(|message| TurnOut {
+        id: message.turn_id,
+        state: "running",
+        message_id: message.id,
+    });
     Ok(axum::Json(TranscriptOut { items, next, cursor, turn }).into_response())
 }
 
@@ -122,10 +124,14 @@ fn overlay(row: Stored, entries: &[Entry]) -> Message {
     if let Some(entry) = entries.iter().find(|entry| entry.id == message.id) {
         message.status = entry.status;
         message.parts.clone_from(&entry.parts);
-        message.text = entry.parts.iter().filter_map(|part| match part {
-            Part::Text { text } => Some(text.as_str()),
-            _ => None,
-        }).collect();
+        message.text = entry
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text { text } => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
         message.finish_reason = entry.finish_reason;
         message.usage = entry.usage;
         message.error.clone_from(&entry.error);

@@ -100,7 +100,13 @@ async fn abort(
 }
 
 /// The turn's frames as a stream, from its first or from `Last-Event-ID` on; 202 for who asks for JSON.
-async fn answer(app: &App, signed_in: SignedIn, id: ConversationId, joined: Joined, headers: &HeaderMap) -> Result<Response, ApiError> {
+async fn answer(
+    app: &App,
+    signed_in: SignedIn,
+    id: ConversationId,
+    joined: Joined,
+    headers: &HeaderMap,
+) -> Result<Response, ApiError> {
     if wants_json(headers) {
         let body = json!({"turnId": joined.turn, "messageId": joined.message, "cursor": joined.cursor});
         return Ok((StatusCode::ACCEPTED, axum::Json(body)).into_response());

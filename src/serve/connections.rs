@@ -47,7 +47,10 @@ async fn serve(stream: TcpStream, peer: SocketAddr, router: Router, stopping: Ca
         let router = router.clone();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
-        async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
+        // Boxed, so that it is gone once it has answered: hyper keeps the place of what it polls for the connection's life.
+        Box::pin(
+            async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) },
+        )
     });
     let connection = http1::Builder::new()
         .max_buf_size(BUFFER)

@@ -129,10 +129,8 @@ fn environment(given: &ProviderEnv) -> EnvironmentProviders {
 async fn found(clients: &Clients, given: &ProviderEnv) -> Vec<Found> {
     let named = given.openai_base_url.clone().filter(|_| given.openai_api_key.is_none());
     let ollama = given.ollama_host.as_ref().map(|host| host.as_str().to_owned());
-    let (named, found) = tokio::join!(
-        discovery::look(clients, "OpenAI", named),
-        discovery::discover(clients, ollama.as_deref()),
-    );
+    let (named, found) =
+        tokio::join!(discovery::look(clients, "OpenAI", named), discovery::discover(clients, ollama.as_deref()),);
     named
         .into_iter()
         .chain(found)
@@ -141,7 +139,12 @@ async fn found(clients: &Clients, given: &ProviderEnv) -> Vec<Found> {
 }
 
 fn pins(given: &VillagePins) -> Result<Pins, Invalid> {
-    fn pin<T>(pins: &mut Pins, setting: Setting, pinned: Option<&Pinned<T>>, value: impl Fn(&T) -> Value) -> Result<(), Invalid> {
+    fn pin<T>(
+        pins: &mut Pins,
+        setting: Setting,
+        pinned: Option<&Pinned<T>>,
+        value: impl Fn(&T) -> Value,
+    ) -> Result<(), Invalid> {
         match pinned {
             Some(pinned) => pins.pin(setting, value(&pinned.value), pinned.source.to_string()),
             None => Ok(()),
@@ -177,7 +180,8 @@ async fn greet(config: &Config, server: &Server) -> Result<(), ServeError> {
 async fn who_answers(village: &VillageState) -> Result<String, ServeError> {
     let (settings, known) = village.choices().await?;
     let Ok(provider) = default_provider(&settings, &known) else {
-        return Ok("The default Provider of the settings is not known here: NPCs can't answer until that is changed.".to_owned());
+        return Ok("The default Provider of the settings is not known here: NPCs can't answer until that is changed."
+            .to_owned());
     };
     if provider.kind == REHEARSAL {
         return Ok("The embedded rehearsal answers: offline, and no language model. To hear a real one, set OPENAI_API_KEY (and \
@@ -193,9 +197,8 @@ async fn who_answers(village: &VillageState) -> Result<String, ServeError> {
 fn log(config: &Config) {
     // ractor tells of each actor's life at info.
     let filter = EnvFilter::try_new(format!("ractor=warn,{}", config.log)).unwrap_or_else(|_| EnvFilter::new("info"));
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter)
-        .with_ansi(io::stderr().is_terminal())
-        .with_writer(io::stderr);
+    let subscriber =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(io::stderr().is_terminal()).with_writer(io::stderr);
     let installed = match config.log_format {
         LogFormat::Text => subscriber.try_init(),
         LogFormat::Json => subscriber.json().flatten_event(true).try_init(),

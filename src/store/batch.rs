@@ -33,7 +33,8 @@ pub fn apply(conn: &Connection, claims: &mut Claims, batch: &Batch) -> Result<()
 
 fn insert(conn: &Connection, claims: &mut Claims, claim: Claim, message: &NewMessage) -> Result<(), StoreError> {
     let whole = !message.body.parts.is_empty();
-    let (provider, model) = message.model.as_ref().map_or((None, None), |(id, model)| (Some(id.0.into_bytes()), Some(model)));
+    let (provider, model) =
+        message.model.as_ref().map_or((None, None), |(id, model)| (Some(id.0.into_bytes()), Some(model)));
     conn.prepare_cached(
         "INSERT INTO messages (id, conversation_key, turn_id, role, author_kind, author_id, author_name, position, status, \
          text, parts, opaque, hop_count, hop_limit, supersedes, variant_of, provider_id, model, client_id, first_seq, \
@@ -76,9 +77,15 @@ fn insert(conn: &Connection, claims: &mut Claims, claim: Claim, message: &NewMes
     Ok(())
 }
 
-fn append(conn: &Connection, claims: &mut Claims, message: MessageId, pieces: &[(u64, Piece)]) -> Result<(), StoreError> {
+fn append(
+    conn: &Connection,
+    claims: &mut Claims,
+    message: MessageId,
+    pieces: &[(u64, Piece)],
+) -> Result<(), StoreError> {
     let running = claims.running(conn, message)?;
-    let mut insert = conn.prepare_cached("INSERT INTO journal (message_key, seq, idx, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    let mut insert =
+        conn.prepare_cached("INSERT INTO journal (message_key, seq, idx, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for (seq, piece) in pieces {
         let (index, kind, body) = piece_columns(piece)?;
         let row = insert.insert((running.key, seq, index, kind, body.as_ref()))?;
@@ -87,15 +94,18 @@ fn append(conn: &Connection, claims: &mut Claims, message: MessageId, pieces: &[
     Ok(())
 }
 
-fn checkpoint(conn: &Connection, claims: &mut Claims, message: MessageId, body: &Body, through: u64) -> Result<(), StoreError> {
+fn checkpoint(
+    conn: &Connection,
+    claims: &mut Claims,
+    message: MessageId,
+    body: &Body,
+    through: u64,
+) -> Result<(), StoreError> {
     let running = claims.running(conn, message)?;
-    conn.prepare_cached("UPDATE messages SET text = ?2, parts = ?3, opaque = ?4, journaled_through = ?5 WHERE key = ?1")?.execute((
-        running.key,
-        body.text(),
-        as_json(&body.parts)?,
-        opaque_column(body)?,
-        through,
-    ))?;
+    conn.prepare_cached(
+        "UPDATE messages SET text = ?2, parts = ?3, opaque = ?4, journaled_through = ?5 WHERE key = ?1",
+    )?
+    .execute((running.key, body.text(), as_json(&body.parts)?, opaque_column(body)?, through))?;
     running.first_row = None;
     Ok(())
 }
@@ -124,8 +134,9 @@ fn finish(conn: &Connection, claims: &mut Claims, message: &FinishedMessage) -> 
 }
 
 fn supersede(conn: &Connection, claim: Claim, left: &[(MessageId, u64)]) -> Result<(), StoreError> {
-    let mut update =
-        conn.prepare_cached("UPDATE messages SET status = 'superseded', last_seq = ?3 WHERE id = ?1 AND conversation_key = ?2")?;
+    let mut update = conn.prepare_cached(
+        "UPDATE messages SET status = 'superseded', last_seq = ?3 WHERE id = ?1 AND conversation_key = ?2",
+    )?;
     for (id, seq) in left {
         update.execute((id.0.as_bytes(), claim.key, seq))?;
     }
@@ -133,8 +144,10 @@ fn supersede(conn: &Connection, claim: Claim, left: &[(MessageId, u64)]) -> Resu
 }
 
 fn touch(conn: &Connection, claim: Claim, last_seq: u64, at: Timestamp, title: Option<&str>) -> Result<(), StoreError> {
-    conn.prepare_cached("UPDATE conversations SET last_seq = ?2, updated_at = ?3, title = coalesce(title, ?4) WHERE key = ?1")?
-        .execute((claim.key, last_seq, at.as_millis(), title))?;
+    conn.prepare_cached(
+        "UPDATE conversations SET last_seq = ?2, updated_at = ?3, title = coalesce(title, ?4) WHERE key = ?1",
+    )?
+    .execute((claim.key, last_seq, at.as_millis(), title))?;
     Ok(())
 }
 

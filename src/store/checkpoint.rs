@@ -3,7 +3,10 @@
 
 use std::{
     path::Path,
-    sync::{Arc, Weak, atomic::{AtomicBool, AtomicU64, Ordering}},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
     thread,
     time::Duration,
 };

@@ -1,7 +1,7 @@
 //! Conversations and who takes part. Everything is scoped by the Player who asks: what belongs to another is not found,
 //! like what does not exist (promise 17).
 
-use hamlet_actors::vocabulary::{ConversationId, NpcId, PlayerId, Timestamp, TurnId, MessageId};
+use hamlet_actors::vocabulary::{ConversationId, MessageId, NpcId, PlayerId, Timestamp, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{Store, StoreError, journal::Claims, rows, writer::Job};
@@ -62,7 +62,8 @@ pub fn create(conn: &Connection, new: &NewConversation) -> Result<ConversationRo
 /// Not found when one of the NPCs does not exist.
 pub fn set_participants(conn: &Connection, key: i64, npcs: &[NpcId], at: Timestamp) -> Result<(), StoreError> {
     let known: Vec<(NpcId, i64)> = {
-        let mut statement = conn.prepare_cached("SELECT npc_id, joined_at FROM participants WHERE conversation_key = ?1")?;
+        let mut statement =
+            conn.prepare_cached("SELECT npc_id, joined_at FROM participants WHERE conversation_key = ?1")?;
         let rows = statement.query_map([key], |row| Ok((NpcId(rows::id(row, 0)?), row.get(1)?)))?;
         rows.collect::<Result<_, _>>()?
     };
@@ -113,7 +114,12 @@ pub fn of_message(conn: &Connection, id: MessageId, player: PlayerId) -> Result<
 }
 
 /// A page of a Player's Conversations, most recently active first, behind the one given by its time and key.
-pub fn page(conn: &Connection, owner: PlayerId, after: Option<(i64, i64)>, limit: usize) -> Result<Vec<ConversationRow>, StoreError> {
+pub fn page(
+    conn: &Connection,
+    owner: PlayerId,
+    after: Option<(i64, i64)>,
+    limit: usize,
+) -> Result<Vec<ConversationRow>, StoreError> {
     let (at, key) = after.unwrap_or((i64::MAX, i64::MAX));
     let sql = format!(
         "SELECT {COLUMNS} FROM conversations c WHERE c.owner_id = ?1 AND c.deleted_at IS NULL \
@@ -165,7 +171,12 @@ impl Store {
     ///
     /// # Errors
     /// Not found when it is absent, deleted already, or somebody else's.
-    pub async fn delete_conversation(&self, id: ConversationId, player: PlayerId, at: Timestamp) -> Result<(), StoreError> {
+    pub async fn delete_conversation(
+        &self,
+        id: ConversationId,
+        player: PlayerId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         let (answer, answered) = tokio::sync::oneshot::channel();
         self.inner.writer.submit(Box::new(Tombstone { id, player, at, answer }));
         answered.await.map_err(|_| StoreError::Unavailable("the store is closed".to_owned()))?
@@ -208,8 +219,10 @@ fn purge_some(conn: &Connection) -> Result<Purged, StoreError> {
     if deleted == PURGE_CHUNK {
         return Ok(Purged::Messages);
     }
-    conn.prepare_cached("DELETE FROM idempotency WHERE conversation_id = (SELECT id FROM conversations WHERE key = ?1)")?
-        .execute([key])?;
+    conn.prepare_cached(
+        "DELETE FROM idempotency WHERE conversation_id = (SELECT id FROM conversations WHERE key = ?1)",
+    )?
+    .execute([key])?;
     conn.prepare_cached("DELETE FROM conversations WHERE key = ?1")?.execute([key])?;
     Ok(Purged::Conversation)
 }
@@ -225,9 +238,12 @@ struct Tombstone {
 impl Job for Tombstone {
     fn run(&mut self, conn: &Connection, claims: &mut Claims) -> Result<(), StoreError> {
         let found = of_player(conn, self.id, self.player)?;
-        conn.prepare_cached("UPDATE conversations SET deleted_at = ?2 WHERE key = ?1")?.execute((found.key, self.at.as_millis()))?;
-        conn.prepare_cached("UPDATE messages SET status = 'withdrawn' WHERE conversation_key = ?1 AND status = 'running'")?
-            .execute([found.key])?;
+        conn.prepare_cached("UPDATE conversations SET deleted_at = ?2 WHERE key = ?1")?
+            .execute((found.key, self.at.as_millis()))?;
+        conn.prepare_cached(
+            "UPDATE messages SET status = 'withdrawn' WHERE conversation_key = ?1 AND status = 'running'",
+        )?
+        .execute([found.key])?;
         claims.forget(self.id);
         Ok(())
     }

@@ -17,7 +17,9 @@ pub enum StoreError {
     /// The writer's epoch is older than the Conversation's.
     #[error("a newer instance of this Conversation has taken over")]
     Fenced,
-    #[error("the file {file} was written by a newer Hamlet (schema {found}, this one knows {known}); run that version, or restore a backup")]
+    #[error(
+        "the file {file} was written by a newer Hamlet (schema {found}, this one knows {known}); run that version, or restore a backup"
+    )]
     Newer { file: String, found: i64, known: i64 },
     /// A stored value does not read as what it must be.
     #[error("a stored value cannot be read: {0}")]
@@ -39,9 +41,16 @@ impl From<rusqlite::Error> for StoreError {
             rusqlite::Error::QueryReturnedNoRows => Self::NotFound,
             rusqlite::Error::SqliteFailure(failure, _) => match failure.code {
                 Sqlite::ConstraintViolation => Self::Conflict(error.to_string()),
-                Sqlite::DiskFull | Sqlite::ReadOnly | Sqlite::CannotOpen | Sqlite::SystemIoFailure
-                | Sqlite::DatabaseCorrupt | Sqlite::NotADatabase | Sqlite::PermissionDenied
-                | Sqlite::DatabaseBusy | Sqlite::DatabaseLocked | Sqlite::FileLockingProtocolFailed
+                Sqlite::DiskFull
+                | Sqlite::ReadOnly
+                | Sqlite::CannotOpen
+                | Sqlite::SystemIoFailure
+                | Sqlite::DatabaseCorrupt
+                | Sqlite::NotADatabase
+                | Sqlite::PermissionDenied
+                | Sqlite::DatabaseBusy
+                | Sqlite::DatabaseLocked
+                | Sqlite::FileLockingProtocolFailed
                 | Sqlite::OutOfMemory => Self::Unavailable(error.to_string()),
                 _ => Self::Sqlite(error),
             },

@@ -170,9 +170,10 @@ fn journal_error(error: StoreError) -> JournalError {
         StoreError::Unavailable(reason) => JournalError::Unavailable(reason),
         StoreError::Fenced => JournalError::Fenced,
         StoreError::NotFound => JournalError::Gone,
-        error @ (StoreError::Conflict(_) | StoreError::Newer { .. } | StoreError::Damaged(_) | StoreError::Sqlite(_)) => {
-            JournalError::Refused(error.to_string())
-        }
+        error @ (StoreError::Conflict(_)
+        | StoreError::Newer { .. }
+        | StoreError::Damaged(_)
+        | StoreError::Sqlite(_)) => JournalError::Refused(error.to_string()),
     }
 }
 
@@ -182,7 +183,8 @@ pub struct Trim;
 
 impl Job for Trim {
     fn run(&mut self, conn: &Connection, claims: &mut Claims) -> Result<(), StoreError> {
-        let lowest: Option<i64> = conn.prepare_cached("SELECT min(id) FROM journal")?.query_row([], |row| row.get(0)).optional()?.flatten();
+        let lowest: Option<i64> =
+            conn.prepare_cached("SELECT min(id) FROM journal")?.query_row([], |row| row.get(0)).optional()?.flatten();
         let Some(lowest) = lowest else { return Ok(()) };
         let chunk = lowest.saturating_add(i64::try_from(TRIM_CHUNK).unwrap_or(i64::MAX));
         let below = claims.watermark().map_or(chunk, |needed| needed.min(chunk));

@@ -17,7 +17,12 @@ use super::{
 const VISIBLE: &str = "m.status NOT IN ('superseded', 'withdrawn')";
 
 /// The newest `limit` visible Messages before `before` (a position), oldest first.
-pub fn page(conn: &Connection, conversation: i64, before: Option<i64>, limit: usize) -> Result<Vec<Stored>, StoreError> {
+pub fn page(
+    conn: &Connection,
+    conversation: i64,
+    before: Option<i64>,
+    limit: usize,
+) -> Result<Vec<Stored>, StoreError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key \
          WHERE m.conversation_key = ?1 AND m.position < ?2 AND {VISIBLE} ORDER BY m.position DESC LIMIT ?3"
@@ -40,7 +45,13 @@ pub fn one(conn: &Connection, conversation: i64, id: MessageId) -> Result<Stored
 
 /// Messages that ended with a last seq in `after < seq <= upto`, in that order: what a watcher at `after` missed.
 /// Running ones are not among them; their frames come from the log.
-pub fn ended_between(conn: &Connection, conversation: i64, after: u64, upto: u64, limit: usize) -> Result<Vec<Stored>, StoreError> {
+pub fn ended_between(
+    conn: &Connection,
+    conversation: i64,
+    after: u64,
+    upto: u64,
+    limit: usize,
+) -> Result<Vec<Stored>, StoreError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key \
          WHERE m.conversation_key = ?1 AND m.last_seq > ?2 AND m.last_seq <= ?3 AND m.status NOT IN ('running', 'queued') \

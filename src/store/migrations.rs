@@ -32,7 +32,8 @@ fn migrate(conn: &mut Connection, path: &Path, known: i64, steps: &[&str]) -> Re
     }
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if found == 0 {
-        let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))?;
+        let tables: i64 =
+            tx.query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))?;
         if tables > 0 {
             return Err(StoreError::Damaged(format!("{} is a database of another program", path.display())));
         }

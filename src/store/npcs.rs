@@ -52,7 +52,8 @@ pub fn party(conn: &Connection, ids: &[NpcId]) -> Result<Vec<Npc>, StoreError> {
 /// Up to `limit` NPCs in the order of their making, those after `after` only.
 pub fn list(conn: &Connection, after: Option<NpcId>, limit: usize) -> Result<Vec<NpcRecord>, StoreError> {
     let after = after.map_or(Uuid::nil(), |id| id.0).into_bytes();
-    let mut statement = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM npcs WHERE id > ?1 ORDER BY id LIMIT ?2"))?;
+    let mut statement =
+        conn.prepare_cached(&format!("SELECT {COLUMNS} FROM npcs WHERE id > ?1 ORDER BY id LIMIT ?2"))?;
     let rows = statement.query_map(params![after, i64::try_from(limit).unwrap_or(i64::MAX)], |row| Ok(read(row)))?;
     rows.map(|row| row?).collect()
 }

@@ -32,7 +32,12 @@ pub fn end_interrupted(conn: &mut Connection) -> Result<(), StoreError> {
 }
 
 /// What is running in one Conversation; answers the highest seq that is in use.
-pub fn end_running(conn: &Connection, claims: &mut Claims, conversation: i64, cause: Leftover) -> Result<u64, StoreError> {
+pub fn end_running(
+    conn: &Connection,
+    claims: &mut Claims,
+    conversation: i64,
+    cause: Leftover,
+) -> Result<u64, StoreError> {
     let left = running(conn, "status = 'running' AND conversation_key = ?1", [conversation])?;
     for message in &left {
         claims.end(message.id);

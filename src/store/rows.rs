@@ -72,7 +72,8 @@ pub fn word<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<T
 
 fn optional_word<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<T>> {
     let text: Option<String> = row.get(at)?;
-    text.map(|text| serde_json::from_value(serde_json::Value::String(text)).map_err(|error| unreadable(at, error))).transpose()
+    text.map(|text| serde_json::from_value(serde_json::Value::String(text)).map_err(|error| unreadable(at, error)))
+        .transpose()
 }
 
 pub fn json<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {

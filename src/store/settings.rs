@@ -24,7 +24,8 @@ pub fn get(conn: &Connection, name: &str) -> Result<Option<Value>, StoreError> {
 }
 
 pub fn set(conn: &Connection, name: &str, value: &Value) -> Result<(), StoreError> {
-    let sql = "INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    let sql =
+        "INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
     conn.prepare_cached(sql)?.execute([name, &value.to_string()])?;
     Ok(())
 }

@@ -62,9 +62,21 @@ mod tests {
         }
         let long = format!("https://a.example/{}", "x".repeat(2_048));
         for bad in [
-            "", "a.example/v1", "ftp://a.example", "file:///etc/passwd", "https://", "https://u@a.example",
-            "https://u:p@a.example", "https://:p@a.example", "https://a.example/v1?key=1", "https://a.example/#a",
-            "data:text/plain,a", "javascript:alert(1)", "https://a.example/\nv1", " https://a.example", &long,
+            "",
+            "a.example/v1",
+            "ftp://a.example",
+            "file:///etc/passwd",
+            "https://",
+            "https://u@a.example",
+            "https://u:p@a.example",
+            "https://:p@a.example",
+            "https://a.example/v1?key=1",
+            "https://a.example/#a",
+            "data:text/plain,a",
+            "javascript:alert(1)",
+            "https://a.example/\nv1",
+            " https://a.example",
+            &long,
         ] {
             assert!(parse(bad).is_err(), "{bad}");
         }

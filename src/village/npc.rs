@@ -309,7 +309,11 @@ mod tests {
             ("params.temperature", json!({"params": {"temperature": 2.1}}), json!({"params": {"temperature": 2}})),
             ("params.temperature", json!({"params": {"temperature": -0.1}}), json!({"params": {"temperature": 0}})),
             ("params.topP", json!({"params": {"topP": 1.01}}), json!({"params": {"topP": 1}})),
-            ("params.maxOutputTokens", json!({"params": {"maxOutputTokens": 0}}), json!({"params": {"maxOutputTokens": 1}})),
+            (
+                "params.maxOutputTokens",
+                json!({"params": {"maxOutputTokens": 0}}),
+                json!({"params": {"maxOutputTokens": 1}}),
+            ),
             (
                 "params.maxOutputTokens",
                 json!({"params": {"maxOutputTokens": 1_000_001}}),
@@ -317,7 +321,11 @@ mod tests {
             ),
             ("params.stop", json!({"params": {"stop": vec!["a"; 17]}}), json!({"params": {"stop": vec!["\n"; 16]}})),
             ("params.stop", json!({"params": {"stop": [""]}}), json!({"params": {"stop": []}})),
-            ("params.reasoningEffort", json!({"params": {"reasoningEffort": ""}}), json!({"params": {"reasoningEffort": "low"}})),
+            (
+                "params.reasoningEffort",
+                json!({"params": {"reasoningEffort": ""}}),
+                json!({"params": {"reasoningEffort": "low"}}),
+            ),
         ];
         for (field, bad, good) in table {
             assert_eq!(check(bad), Err(field.to_owned()));

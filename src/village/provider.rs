@@ -55,7 +55,9 @@ pub enum ProviderRefusal {
     #[error("there are {PROVIDERS_MAX} Providers already")]
     Full,
     /// A key must not be readable by sending it somewhere else.
-    #[error("apiKey has to be sent again (or null) along with a baseUrl of another server: a stored key stays with its server")]
+    #[error(
+        "apiKey has to be sent again (or null) along with a baseUrl of another server: a stored key stays with its server"
+    )]
     KeyWouldMove,
     #[error("the Provider is still in use")]
     InUse { npcs: Vec<String>, is_default: bool },
@@ -162,7 +164,9 @@ fn set(row: &mut ProviderRow, fields: ProviderFields, vault: &Vault) -> Result<(
     if let Some(address) = fields.base_url {
         let before = std::mem::take(&mut row.base_url);
         row.base_url = match address {
-            Some(_) if row.kind != OPENAI_CHAT => return Err(Invalid::new("baseUrl", "does not belong to this kind").into()),
+            Some(_) if row.kind != OPENAI_CHAT => {
+                return Err(Invalid::new("baseUrl", "does not belong to this kind").into());
+            }
             Some(address) => address::parse(&address)?.as_str().trim_end_matches('/').to_owned(),
             None => own_address(&row.kind).to_owned(),
         };
@@ -214,7 +218,8 @@ fn check_quirks(quirks: &Map<String, Value>) -> Result<(), Invalid> {
     if quirks.get(KEYLESS).is_some_and(|keyless| !keyless.is_boolean()) {
         return Err(Invalid::new("quirks", format!("holds a {KEYLESS} that is neither true nor false")));
     }
-    let wire: Map<String, Value> = quirks.iter().filter(|(name, _)| *name != KEYLESS).map(|(n, v)| (n.clone(), v.clone())).collect();
+    let wire: Map<String, Value> =
+        quirks.iter().filter(|(name, _)| *name != KEYLESS).map(|(n, v)| (n.clone(), v.clone())).collect();
     serde_json::from_value::<Quirks>(Value::Object(wire))
         .map(drop)
         .map_err(|error| Invalid::new("quirks", format!("does not fit: {error}")))
@@ -361,7 +366,8 @@ mod tests {
         let conn = store();
         let row = made(&conn, json!({"name": "A", "kind": "openai-chat"})).unwrap();
         let fields = NpcFields { name: Some("Ada".into()), provider_id: Some(Some(row.id)), ..NpcFields::default() };
-        let npc = npc::create(&conn, fields, Making { id: NpcId::generate(), by: None, at: at(1) }, &[]).unwrap().unwrap();
+        let npc =
+            npc::create(&conn, fields, Making { id: NpcId::generate(), by: None, at: at(1) }, &[]).unwrap().unwrap();
         crate::store::settings::set(&conn, Setting::DefaultProviderId.name(), &json!(row.id)).unwrap();
         let pins = Pins::default();
         let refused = delete(&conn, &pins, row.id, WhenInUse::Refuse).unwrap().unwrap_err();
@@ -371,7 +377,10 @@ mod tests {
         );
         npcs::delete(&conn, npc.npc.id).unwrap();
         let refused = delete(&conn, &pins, row.id, WhenInUse::Refuse).unwrap().unwrap_err();
-        assert!(matches!(&refused, ProviderRefusal::InUse { npcs, is_default: true } if npcs.is_empty()), "{refused:?}");
+        assert!(
+            matches!(&refused, ProviderRefusal::InUse { npcs, is_default: true } if npcs.is_empty()),
+            "{refused:?}"
+        );
         assert!(delete(&conn, &pins, row.id, WhenInUse::DeleteAllTheSame).unwrap().is_ok());
         let named = made(&conn, json!({"name": "B", "kind": "openai-chat"})).unwrap();
         let mut pinned = Pins::default();

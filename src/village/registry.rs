@@ -114,7 +114,11 @@ impl Known {
 
     /// The quirks without those that are read here: what an adapter gets.
     pub fn wire_quirks(&self) -> Map<String, Value> {
-        self.quirks.iter().filter(|(name, _)| *name != KEYLESS).map(|(name, value)| (name.clone(), value.clone())).collect()
+        self.quirks
+            .iter()
+            .filter(|(name, _)| *name != KEYLESS)
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
     }
 }
 
@@ -171,7 +175,9 @@ pub fn of_row(row: ProviderRow, vault: &Vault) -> Result<Known, StoreError> {
     };
     let base_url = match row.base_url.as_str() {
         "" => None,
-        text => Some(Url::parse(text).map_err(|error| StoreError::Damaged(format!("the address of {}: {error}", row.id)))?),
+        text => {
+            Some(Url::parse(text).map_err(|error| StoreError::Damaged(format!("the address of {}: {error}", row.id)))?)
+        }
     };
     let default_model = (row.kind == REHEARSAL).then(|| REHEARSAL.to_owned());
     Ok(Known {
@@ -263,13 +269,16 @@ mod tests {
     #[test]
     fn the_ids_of_providers_without_a_row_never_change() {
         let ids = ["Rehearsal", "OpenAI", "OpenRouter", "Ollama", "LM Studio"].map(|name| fixed_id(name).to_string());
-        assert_eq!(ids, [
-            "c5e43c42-031f-8ec2-ac3f-66ff626a8ffc",
-            "49aa2f82-015a-82de-bb15-1ff8c83881cb",
-            "ff8aed5b-fb4a-8a0a-9658-e8a892e61790",
-            "e494428a-b811-8d6e-875e-b19a8c3e61be",
-            "64b2449a-d7a1-8816-9c43-392297b3b2ea",
-        ]);
+        assert_eq!(
+            ids,
+            [
+                "c5e43c42-031f-8ec2-ac3f-66ff626a8ffc",
+                "49aa2f82-015a-82de-bb15-1ff8c83881cb",
+                "ff8aed5b-fb4a-8a0a-9658-e8a892e61790",
+                "e494428a-b811-8d6e-875e-b19a8c3e61be",
+                "64b2449a-d7a1-8816-9c43-392297b3b2ea",
+            ]
+        );
         assert_eq!(fixed_id("ollama"), fixed_id("Ollama"));
     }
 
@@ -291,13 +300,16 @@ mod tests {
             Found { name: "Ollama".into(), base_url: url("http://10.0.0.5:11434/v1"), model: Some("qwen3".into()) },
             Found { name: "LM Studio".into(), base_url: url("http://127.0.0.1:1234/v1"), model: None },
         ];
-        assert_eq!(summary(&given(&environment, &found)), [
-            entry("OpenAI", Source::Environment, Some("gpt-4.1-mini"), true),
-            entry("OpenRouter", Source::Environment, Some("openrouter/auto"), true),
-            entry("Ollama", Source::Environment, Some("qwen3"), true),
-            entry("LM Studio", Source::Found, None, true),
-            entry("Rehearsal", Source::BuiltIn, Some("rehearsal"), true),
-        ]);
+        assert_eq!(
+            summary(&given(&environment, &found)),
+            [
+                entry("OpenAI", Source::Environment, Some("gpt-4.1-mini"), true),
+                entry("OpenRouter", Source::Environment, Some("openrouter/auto"), true),
+                entry("Ollama", Source::Environment, Some("qwen3"), true),
+                entry("LM Studio", Source::Found, None, true),
+                entry("Rehearsal", Source::BuiltIn, Some("rehearsal"), true),
+            ]
+        );
     }
 
     #[test]

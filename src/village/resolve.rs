@@ -147,7 +147,12 @@ mod tests {
             default_model: None,
         };
         match n {
-            ENV => Known { name: "Env".into(), source: Source::Environment, default_model: Some("env-model".into()), ..base },
+            ENV => Known {
+                name: "Env".into(),
+                source: Source::Environment,
+                default_model: Some("env-model".into()),
+                ..base
+            },
             FOUND => Known {
                 name: "Found".into(),
                 source: Source::Found,
@@ -270,7 +275,9 @@ mod tests {
         );
         assert_eq!(
             speak(Known { key: KeyState::Unopenable, ..stored() }),
-            refused("the key of the Provider Stored was sealed with another key file and can't be opened: enter it again")
+            refused(
+                "the key of the Provider Stored was sealed with another key file and can't be opened: enter it again"
+            )
         );
         assert_eq!(
             speak(Known { kind: "anthropic".into(), ..stored() }),
@@ -283,7 +290,8 @@ mod tests {
     #[test]
     fn a_default_named_from_outside_is_found_by_its_name() {
         let known = [ENV, BUILT_IN].map(provider);
-        let named = |name: &str| Settings { default_provider: Some(ProviderName::Name(name.into())), ..Settings::default() };
+        let named =
+            |name: &str| Settings { default_provider: Some(ProviderName::Name(name.into())), ..Settings::default() };
         assert_eq!(check(&npc(None, None), &named("rehearsal"), &known), "Rehearsal/rehearsal");
         assert_eq!(check(&npc(None, None), &named("anthropic"), &known), "NO_PROVIDER_KEY");
     }

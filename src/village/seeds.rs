@@ -92,7 +92,8 @@ pub fn seed(conn: &Connection, now: Timestamp) -> Result<(), StoreError> {
     if npcs::list(conn, None, 1)?.is_empty() {
         for inhabitant in &FIRST {
             let making = Making { id: NpcId::generate(), by: None, at: now };
-            npc::create(conn, inhabitant.fields(), making, &[])?.map_err(|refusal| StoreError::Damaged(refusal.to_string()))?;
+            npc::create(conn, inhabitant.fields(), making, &[])?
+                .map_err(|refusal| StoreError::Damaged(refusal.to_string()))?;
         }
     }
     settings::set(conn, MARK, &json!(true))

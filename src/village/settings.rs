@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::text::{self, Invalid};
-use crate::{auth::SignUp, store::{StoreError, settings}};
+use crate::{
+    auth::SignUp,
+    store::{StoreError, settings},
+};
 
 /// The values that hold now.
 #[derive(Debug, Clone, PartialEq)]
@@ -164,7 +167,10 @@ impl Settings {
                         WhenUnwatched::AbortAfter(Duration::from_secs(seconds))
                     }
                     Unwatched::Finish(false) | Unwatched::AbortAfterSeconds(_) => {
-                        return Err(Invalid::new(field, r#"is not {"finish": true} or {"abortAfterSeconds": 0 to 86400}"#));
+                        return Err(Invalid::new(
+                            field,
+                            r#"is not {"finish": true} or {"abortAfterSeconds": 0 to 86400}"#,
+                        ));
                     }
                 };
             }
@@ -216,9 +222,17 @@ mod tests {
     fn every_setting_takes_what_is_in_its_range_and_nothing_else() {
         let id = "0198c0de-0000-7000-8000-000000000000";
         let table = [
-            (Setting::HopLimit, vec![json!(0), json!(50)], vec![json!(-1), json!(51), json!(1.5), json!("6"), json!(1e99)]),
+            (
+                Setting::HopLimit,
+                vec![json!(0), json!(50)],
+                vec![json!(-1), json!(51), json!(1.5), json!("6"), json!(1e99)],
+            ),
             (Setting::StepLimit, vec![json!(1), json!(100)], vec![json!(0), json!(101)]),
-            (Setting::WindowTokens, vec![json!(1_000), json!(2_000_000)], vec![json!(999), json!(2_000_001), json!(u64::MAX)]),
+            (
+                Setting::WindowTokens,
+                vec![json!(1_000), json!(2_000_000)],
+                vec![json!(999), json!(2_000_001), json!(u64::MAX)],
+            ),
             (
                 Setting::WhenUnwatched,
                 vec![json!({"finish": true}), json!({"abortAfterSeconds": 0}), json!({"abortAfterSeconds": 86_400})],

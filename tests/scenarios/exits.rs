@@ -145,13 +145,20 @@ async fn promise_13_a_call_that_was_cut_off_is_stored_as_it_came_and_not_run() {
     let village = TestVillage::new().await;
     let (script, tab, _) = half_said(&village).await;
     let call = |arguments: &str, closed| {
-        ProviderEvent::Delta(Delta::Call(CallDelta { id: "call_a".into(), name: "save".into(), arguments: arguments.into(), closed }))
+        ProviderEvent::Delta(Delta::Call(CallDelta {
+            id: "call_a".into(),
+            name: "save".into(),
+            arguments: arguments.into(),
+            closed,
+        }))
     };
     script.events(vec![call("", false), call("{\"title\":\"T", true)]);
     script.end(End::Complete(FinishReason::Length));
     check(&village, tab, "Half", MessageStatus::Failed, Some(ErrorCode::ToolCallInvalid)).await;
     let parts = village.stored().await[1].message.parts.clone();
-    let [Part::Text { .. }, Part::ToolCall(call), Part::ToolResult(result)] = parts.as_slice() else { panic!("{parts:?}") };
+    let [Part::Text { .. }, Part::ToolCall(call), Part::ToolResult(result)] = parts.as_slice() else {
+        panic!("{parts:?}")
+    };
     assert_eq!((call.state, call.input.clone()), (CallState::Done, serde_json::json!("{\"title\":\"T")));
     assert!(result.is_error && result.tool_call_id == "call_a");
 }
@@ -204,11 +211,14 @@ async fn shutting_down_stores_what_runs_and_marks_it() {
 async fn shutting_down_lets_a_turn_come_to_its_end_in_time() {
     let village = TestVillage::new().await;
     let (script, mut tab, _) = half_said(&village).await;
-    let (engine, ending) = (village.engine.clone(), tokio::spawn(async move {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        script.text(" and whole");
-        script.finish();
-    }));
+    let (engine, ending) = (
+        village.engine.clone(),
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            script.text(" and whole");
+            script.finish();
+        }),
+    );
     engine.shut_down(Duration::from_secs(10)).await;
     ending.await.unwrap();
     tab.until_ended().await;

@@ -49,13 +49,16 @@ async fn what_a_provider_keeps_to_itself_survives_the_crash_beside_the_parts() {
     let script = village.provider.expect();
     let begun = village.say("Hello").await;
     let opaque = hamlet_actors::vocabulary::Opaque { signature: Some("SIG".into()), ..Default::default() };
-    script.events(vec![ProviderEvent::Delta(Delta::Reasoning("hm".into())), ProviderEvent::Delta(Delta::Opaque(opaque))]);
+    script
+        .events(vec![ProviderEvent::Delta(Delta::Reasoning("hm".into())), ProviderEvent::Delta(Delta::Opaque(opaque))]);
     script.text("Yes.");
     village.tab(begun.cursor).await.until_text("Yes.").await;
     let restarted = village.killed_and_restarted().await;
     let opaque: String = restarted
         .store
-        .read(|conn| Ok(conn.query_row("SELECT opaque FROM messages WHERE status = 'interrupted'", [], |row| row.get(0))?))
+        .read(|conn| {
+            Ok(conn.query_row("SELECT opaque FROM messages WHERE status = 'interrupted'", [], |row| row.get(0))?)
+        })
         .await
         .unwrap();
     let opaque: serde_json::Value = serde_json::from_str(&opaque).unwrap();

@@ -35,7 +35,11 @@ async fn a_reply_is_made_anew_and_the_players_text_is_not_posted_again() {
     assert_eq!(stored.iter().filter(|stored| stored.message.role == Role::Player).count(), 1);
     assert_eq!(stored[1].message.variant_count, 2, "the old reply is kept as a variant");
     let request = village.provider.asked(1).await;
-    assert_eq!(request.items, vec![RequestItem::User { text: "Hello".into() }], "the model does not see its earlier reply");
+    assert_eq!(
+        request.items,
+        vec![RequestItem::User { text: "Hello".into() }],
+        "the model does not see its earlier reply"
+    );
 }
 
 #[tokio::test]

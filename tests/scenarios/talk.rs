@@ -65,7 +65,10 @@ async fn the_model_is_told_who_it_is_and_what_was_said() {
             RequestItem::ToolResult { output, .. } => ("tool", output.as_str()),
         })
         .collect();
-    assert_eq!(said, [("player", "One?"), ("npc", "First."), ("player", "Two?"), ("npc", "Second."), ("player", "Three?")]);
+    assert_eq!(
+        said,
+        [("player", "One?"), ("npc", "First."), ("player", "Two?"), ("npc", "Second."), ("player", "Three?")]
+    );
 }
 
 #[tokio::test]

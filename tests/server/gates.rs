@@ -2,7 +2,13 @@ use hamlet_test_support::{Client, TestServer};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-async fn code(client: &Client, method: Method, path: &str, body: Option<&str>, media: Option<&str>) -> (StatusCode, String) {
+async fn code(
+    client: &Client,
+    method: Method,
+    path: &str,
+    body: Option<&str>,
+    media: Option<&str>,
+) -> (StatusCode, String) {
     let mut request = client.request(method, path);
     if let Some(media) = media {
         request = request.header("content-type", media);
@@ -24,7 +30,7 @@ async fn promise_1_every_refusal_of_a_turn_has_its_status_and_leaves_nothing() {
     let long = format!(r#"{{"text":"{}"}}"#, "a".repeat(32_769));
     let huge = format!(r#"{{"text":"{}"}}"#, "a".repeat(2_000_000));
     let stranger = Client::new(server.address);
-    let table: Vec<(&Client, &str, &str, Option<&str>, u16, &str)> = vec![
+    let table = [
         (&stranger, &path, ok, json_type, 401, "UNAUTHENTICATED"),
         (&stranger, &path, "{", json_type, 401, "UNAUTHENTICATED"),
         (&server.admin, &path, ok, Some("text/plain"), 415, "UNSUPPORTED_MEDIA_TYPE"),
@@ -46,11 +52,23 @@ async fn promise_1_every_refusal_of_a_turn_has_its_status_and_leaves_nothing() {
         (&server.admin, absent, "{}", json_type, 400, "INVALID_BODY"),
         (&server.admin, "/api/conversations/junk/messages", ok, json_type, 404, "NOT_FOUND"),
         (&server.admin, "/api/nothing", ok, json_type, 404, "NOT_FOUND"),
-        (&server.admin, &path, r#"{"text":"Hi","to":"01890000-0000-7000-8000-000000000000"}"#, json_type, 400, "NO_NPC"),
+        (
+            &server.admin,
+            &path,
+            r#"{"text":"Hi","to":"01890000-0000-7000-8000-000000000000"}"#,
+            json_type,
+            400,
+            "NO_NPC",
+        ),
     ];
     for (client, path, body, media, status, expected) in table {
         let found = code(client, Method::POST, path, Some(body), media).await;
-        assert_eq!(found, (StatusCode::from_u16(status).unwrap(), expected.to_owned()), "{}", &body[..body.len().min(60)]);
+        assert_eq!(
+            found,
+            (StatusCode::from_u16(status).unwrap(), expected.to_owned()),
+            "{}",
+            &body[..body.len().min(60)]
+        );
     }
     let put = code(&server.admin, Method::PUT, &path, Some(ok), json_type).await;
     assert_eq!(put, (StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED".to_owned()));
@@ -69,14 +87,26 @@ async fn a_turn_needs_an_npc_a_model_and_a_key() {
     let provider = server.admin.post("/api/providers", provider).await.expect(StatusCode::CREATED).await;
     let npc = json!({"name": "Keyless", "providerId": provider["id"]});
     let npc = server.admin.post("/api/npcs", npc).await.expect(StatusCode::CREATED).await;
-    let made = server.admin.post("/api/conversations", json!({"npcIds": [npc["id"]]})).await.expect(StatusCode::CREATED).await;
+    let made =
+        server.admin.post("/api/conversations", json!({"npcIds": [npc["id"]]})).await.expect(StatusCode::CREATED).await;
     let path = format!("/api/conversations/{}/messages", made["id"].as_str().unwrap());
-    assert_eq!(server.admin.post(&path, json!({"text": "Hi"})).await.refused(StatusCode::BAD_REQUEST).await, "NO_MODEL");
+    assert_eq!(
+        server.admin.post(&path, json!({"text": "Hi"})).await.refused(StatusCode::BAD_REQUEST).await,
+        "NO_MODEL"
+    );
     let npc_path = format!("/api/npcs/{}", npc["id"].as_str().unwrap());
     server.admin.send(Method::PATCH, &npc_path, json!({"model": "big"})).await.expect(StatusCode::OK).await;
-    assert_eq!(server.admin.post(&path, json!({"text": "Hi"})).await.refused(StatusCode::BAD_REQUEST).await, "NO_PROVIDER_KEY");
+    assert_eq!(
+        server.admin.post(&path, json!({"text": "Hi"})).await.refused(StatusCode::BAD_REQUEST).await,
+        "NO_PROVIDER_KEY"
+    );
     let provider_path = format!("/api/providers/{}", provider["id"].as_str().unwrap());
-    let keyed = server.admin.send(Method::PATCH, &provider_path, json!({"apiKey": "sk-secret"})).await.expect(StatusCode::OK).await;
+    let keyed = server
+        .admin
+        .send(Method::PATCH, &provider_path, json!({"apiKey": "sk-secret"}))
+        .await
+        .expect(StatusCode::OK)
+        .await;
     assert_eq!((&keyed["hasKey"], keyed.to_string().contains("sk-secret")), (&json!(true), false));
     server.admin.post(&path, json!({"text": "Hi"})).await.expect(StatusCode::ACCEPTED).await;
 }
@@ -99,7 +129,12 @@ async fn promise_17_someone_elses_conversation_does_not_exist() {
     let server = TestServer::start().await;
     let id = server.conversation().await;
     let script = server.provider.expect();
-    let sent = server.admin.post(&format!("/api/conversations/{id}/messages"), json!({"text": "Hi"})).await.expect(StatusCode::ACCEPTED).await;
+    let sent = server
+        .admin
+        .post(&format!("/api/conversations/{id}/messages"), json!({"text": "Hi"}))
+        .await
+        .expect(StatusCode::ACCEPTED)
+        .await;
     script.text("Half");
     let other = server.player("Quill").await;
     let absent = "01890000-0000-7000-8000-000000000000";
@@ -136,7 +171,10 @@ async fn an_error_names_its_request_and_speaks_problem_json_to_those_who_ask() {
     let request = server.admin.request(Method::GET, "/api/nothing").header("x-request-id", "mine-1");
     let response = request.header("accept", "application/problem+json").send().await.unwrap();
     assert_eq!(response.headers().get("x-request-id").and_then(|value| value.to_str().ok()), Some("mine-1"));
-    assert_eq!(response.headers().get("content-type").and_then(|value| value.to_str().ok()), Some("application/problem+json"));
+    assert_eq!(
+        response.headers().get("content-type").and_then(|value| value.to_str().ok()),
+        Some("application/problem+json")
+    );
     let problem: Value = response.json().await.unwrap();
     assert_eq!((&problem["status"], &problem["error"]["requestId"]), (&json!(404), &json!("mine-1")));
 }
@@ -149,7 +187,8 @@ async fn lists_come_in_pages_most_recently_active_first() {
         ids.push(server.conversation().await);
     }
     let script = server.provider.expect();
-    let mut stream = server.admin.stream(&format!("/api/conversations/{}/messages", ids[1]), json!({"text": "Hi"})).await;
+    let mut stream =
+        server.admin.stream(&format!("/api/conversations/{}/messages", ids[1]), json!({"text": "Hi"})).await;
     script.text("Hello.");
     script.finish();
     stream.to_end().await;
@@ -161,7 +200,16 @@ async fn lists_come_in_pages_most_recently_active_first() {
         after = format!("&after={next}");
     }
     assert_eq!(seen, [&ids[1], &ids[4], &ids[3], &ids[2], &ids[0]].map(String::clone));
-    assert_eq!(server.admin.get("/api/conversations?after=junk").await.refused(StatusCode::BAD_REQUEST).await, "INVALID_BODY");
-    assert_eq!(server.admin.get("/api/conversations?limit=0").await.refused(StatusCode::BAD_REQUEST).await, "INVALID_BODY");
-    assert_eq!(server.admin.get("/api/conversations?colour=red").await.refused(StatusCode::BAD_REQUEST).await, "INVALID_BODY");
+    assert_eq!(
+        server.admin.get("/api/conversations?after=junk").await.refused(StatusCode::BAD_REQUEST).await,
+        "INVALID_BODY"
+    );
+    assert_eq!(
+        server.admin.get("/api/conversations?limit=0").await.refused(StatusCode::BAD_REQUEST).await,
+        "INVALID_BODY"
+    );
+    assert_eq!(
+        server.admin.get("/api/conversations?colour=red").await.refused(StatusCode::BAD_REQUEST).await,
+        "INVALID_BODY"
+    );
 }

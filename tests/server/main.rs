@@ -1,5 +1,7 @@
 //! Stories over HTTP: a running server on loopback, a Provider that the test plays.
 
+#![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
+
 mod gates;
 mod sse;
 mod turns;

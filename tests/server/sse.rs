@@ -1,5 +1,5 @@
-use hamlet_test_support::TestServer;
 use hamlet_actors::vocabulary::{Frame, Transcript};
+use hamlet_test_support::TestServer;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
@@ -20,7 +20,9 @@ async fn the_streams_headers_keep_proxies_from_holding_it_back() {
     let server = TestServer::start().await;
     let id = server.conversation().await;
     let watch = server.admin.watch(&format!("/api/conversations/{id}/frames")).await;
-    let header = |name: &str| watch.response_headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let header = |name: &str| {
+        watch.response_headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+    };
     assert_eq!(header("content-type"), "text/event-stream");
     assert_eq!(header("cache-control"), "no-cache, no-transform");
     assert_eq!(header("x-accel-buffering"), "no");
@@ -54,7 +56,9 @@ async fn last_event_id_beats_after_and_junk_is_ignored() {
     };
     assert_eq!(opened("3", "0").await, "id: 3");
     assert_eq!(opened("junk", "2").await, "id: 2");
-    let newest = server.admin.get(&format!("/api/conversations/{id}/messages")).await.expect(StatusCode::OK).await["cursor"].clone();
+    let newest =
+        server.admin.get(&format!("/api/conversations/{id}/messages")).await.expect(StatusCode::OK).await["cursor"]
+            .clone();
     assert_eq!(opened("999999", "0").await, format!("id: {newest}"), "a cursor from the future is none of ours");
 }
 
@@ -101,7 +105,9 @@ async fn a_tab_that_was_away_over_a_restart_gets_what_it_missed() {
     let server = TestServer::start().await;
     let id = server.conversation().await;
     answered(&server, &id, "messages", "one").await;
-    let cursor = server.admin.get(&format!("/api/conversations/{id}/messages")).await.expect(StatusCode::OK).await["cursor"].clone();
+    let cursor =
+        server.admin.get(&format!("/api/conversations/{id}/messages")).await.expect(StatusCode::OK).await["cursor"]
+            .clone();
     answered(&server, &id, "messages", "two").await;
     let server = server.restarted().await;
     answered(&server, &id, "messages", "three").await;

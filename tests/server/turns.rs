@@ -7,7 +7,8 @@ async fn a_message_streams_its_turn_and_the_transcript_is_the_fold_of_the_stream
     let server = TestServer::start().await;
     let id = server.conversation().await;
     let script = server.provider.expect();
-    let mut stream = server.admin.stream(&format!("/api/conversations/{id}/messages"), json!({"text": "Hello there"})).await;
+    let mut stream =
+        server.admin.stream(&format!("/api/conversations/{id}/messages"), json!({"text": "Hello there"})).await;
     script.text("Well \"met\", ");
     stream.until_text("Well \"met\", ").await;
     script.text("traveller. \u{1F600}");
@@ -34,8 +35,12 @@ async fn who_asks_for_json_gets_202_and_can_watch_from_its_cursor() {
     let server = TestServer::start().await;
     let id = server.conversation().await;
     let script = server.provider.expect();
-    let accepted =
-        server.admin.post(&format!("/api/conversations/{id}/messages"), json!({"text": "Hi"})).await.expect(StatusCode::ACCEPTED).await;
+    let accepted = server
+        .admin
+        .post(&format!("/api/conversations/{id}/messages"), json!({"text": "Hi"}))
+        .await
+        .expect(StatusCode::ACCEPTED)
+        .await;
     let mut watch = server.admin.watch(&format!("/api/conversations/{id}/frames?after={}", accepted["cursor"])).await;
     script.text("Hello.");
     script.finish();
@@ -95,7 +100,11 @@ async fn a_repeat_under_one_key_joins_the_first_turn_also_after_a_restart() {
     let path = format!("/api/conversations/{id}/messages");
     let script = server.provider.expect();
     let send = |server: &TestServer, text: &str| {
-        let request = server.admin.request(Method::POST, &path).header("idempotency-key", "k1").header("accept", "application/json");
+        let request = server
+            .admin
+            .request(Method::POST, &path)
+            .header("idempotency-key", "k1")
+            .header("accept", "application/json");
         request.json(&json!({"text": text})).send()
     };
     let first: Value = send(&server, "Hi").await.unwrap().json().await.unwrap();
@@ -122,7 +131,11 @@ async fn two_of_the_same_at_once_are_one_turn() {
     let id = server.conversation().await;
     let path = format!("/api/conversations/{id}/messages");
     let sends = (0..8).map(|_| {
-        let request = server.admin.request(Method::POST, &path).header("idempotency-key", "k1").header("accept", "application/json");
+        let request = server
+            .admin
+            .request(Method::POST, &path)
+            .header("idempotency-key", "k1")
+            .header("accept", "application/json");
         async { request.json(&json!({"text": "Hi"})).send().await.unwrap().json::<Value>().await.unwrap() }
     });
     let answers = futures_util::future::join_all(sends).await;
@@ -163,7 +176,8 @@ async fn a_deleted_conversation_is_gone_and_its_streams_end() {
     stream.to_end().await;
     script.closed().await;
     for path in ["", "/messages", "/frames"] {
-        let code = server.admin.get(&format!("/api/conversations/{id}{path}")).await.refused(StatusCode::NOT_FOUND).await;
+        let code =
+            server.admin.get(&format!("/api/conversations/{id}{path}")).await.refused(StatusCode::NOT_FOUND).await;
         assert_eq!(code, "NOT_FOUND");
     }
     let code = server.admin.post(&format!("/api/conversations/{id}/messages"), json!({"text": "Hi"})).await;
@@ -171,7 +185,12 @@ async fn a_deleted_conversation_is_gone_and_its_streams_end() {
     assert_eq!(server.admin.get("/api/conversations").await.expect(StatusCode::OK).await["items"], json!([]));
     let purged = async {
         loop {
-            let left: i64 = server.app.store.read(|conn| Ok(conn.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))?)).await.unwrap();
+            let left: i64 = server
+                .app
+                .store
+                .read(|conn| Ok(conn.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))?))
+                .await
+                .unwrap();
             if left == 0 {
                 return;
             }

@@ -9,9 +9,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     Aborted, Answer, BeginRefusal, Begun, Conversation, Effect, Event, Published, Ticket, TurnMismatch,
-    effect::CancelReason,
-    frame_log::FrameLog,
-    mailbox::ConversationMsg,
+    effect::CancelReason, frame_log::FrameLog, mailbox::ConversationMsg,
 };
 use crate::{
     policy::outcome::Ending,
@@ -98,13 +96,23 @@ impl Actor for ConversationActor {
         Ok(awake)
     }
 
-    async fn handle(&self, myself: ActorRef<Self::Msg>, message: Self::Msg, awake: &mut Awake) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        message: Self::Msg,
+        awake: &mut Awake,
+    ) -> Result<(), ActorProcessingErr> {
         self.take(&myself, awake, message)
     }
 }
 
 impl ConversationActor {
-    fn take(&self, myself: &ActorRef<ConversationMsg>, awake: &mut Awake, message: ConversationMsg) -> Result<(), ActorProcessingErr> {
+    fn take(
+        &self,
+        myself: &ActorRef<ConversationMsg>,
+        awake: &mut Awake,
+        message: ConversationMsg,
+    ) -> Result<(), ActorProcessingErr> {
         let now = self.ports.clock.now();
         let event = match message {
             early @ (ConversationMsg::Begin { .. } | ConversationMsg::Abort { .. } | ConversationMsg::Retire)
@@ -122,7 +130,9 @@ impl ConversationActor {
                 Event::AbortAsked { turn, ticket: awake.ticket(Waiter::Abort(answer)) }
             }
             ConversationMsg::Deltas { turn, deltas } => Event::DeltasArrived { turn, deltas, now },
-            ConversationMsg::TurnEnded { turn, tail, usage, ending } => Event::TurnEnded { turn, tail, usage, ending, now },
+            ConversationMsg::TurnEnded { turn, tail, usage, ending } => {
+                Event::TurnEnded { turn, tail, usage, ending, now }
+            }
             ConversationMsg::Claimed(result) => Event::Claimed { result, now },
             ConversationMsg::Settled(outcome) => Event::Settled { outcome, now },
             ConversationMsg::RetryDue => Event::RetryDue,
@@ -149,7 +159,12 @@ impl ConversationActor {
         Ok(())
     }
 
-    fn perform(&self, myself: &ActorRef<ConversationMsg>, awake: &mut Awake, effects: Vec<Effect>) -> Result<(), ActorProcessingErr> {
+    fn perform(
+        &self,
+        myself: &ActorRef<ConversationMsg>,
+        awake: &mut Awake,
+        effects: Vec<Effect>,
+    ) -> Result<(), ActorProcessingErr> {
         for effect in effects {
             match effect {
                 Effect::Claim(cause) => self.claim(myself, awake.id, cause),
@@ -248,7 +263,9 @@ impl Awake {
     }
 
     fn release(&mut self, turn: TurnId) {
-        if let Some(release) = self.running.as_mut().filter(|running| running.turn == turn).and_then(|running| running.release.take()) {
+        if let Some(release) =
+            self.running.as_mut().filter(|running| running.turn == turn).and_then(|running| running.release.take())
+        {
             // The task may have ended already: its report is on the way.
             reply(release, ());
         }

@@ -29,9 +29,16 @@ pub enum Effect {
     /// These frames are durable: show them.
     Publish(Published),
     /// Tell watchers something that is no transcript, without an id.
-    Tell { turn: TurnId, message: MessageId, error: MessageError },
+    Tell {
+        turn: TurnId,
+        message: MessageId,
+        error: MessageError,
+    },
     /// A turn is about to be shown: the log begins behind this seq.
-    OpenLog { after: u64, turn: TurnId },
+    OpenLog {
+        after: u64,
+        turn: TurnId,
+    },
     /// What the next turn's window gains.
     Recall(Arc<Said>),
     /// The cached window no longer holds; the next turn reads the store.

@@ -45,7 +45,12 @@ pub struct Begin {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Intent {
-    Send { message: MessageId, author: Author, text: String, client_id: Option<String> },
+    Send {
+        message: MessageId,
+        author: Author,
+        text: String,
+        client_id: Option<String>,
+    },
     /// Answers the last Player Message again, without posting it again.
     Regenerate {
         /// The Conversation's cursor when `supersedes` was read: refused as stale when it has moved.

@@ -14,7 +14,9 @@ pub enum Look {
     /// Frames behind the cursor, each with its seq and its JSON.
     Frames(Vec<Line>),
     /// The log does not reach back that far: read the store up to `floor`, then look again.
-    Behind { floor: u64 },
+    Behind {
+        floor: u64,
+    },
     /// Nobody is awake: read the store to its end, then wait.
     Dormant,
     UpToDate,
@@ -273,7 +275,9 @@ impl Log {
                 self.bytes.extend_from_slice(&to_json(frame));
                 self.run_of = None;
                 let ends = match frame {
-                    Frame::Finish(finish) if finish.turn.state == crate::vocabulary::TurnState::Ended => Some(finish.turn.id),
+                    Frame::Finish(finish) if finish.turn.state == crate::vocabulary::TurnState::Ended => {
+                        Some(finish.turn.id)
+                    }
                     _ => None,
                 };
                 if ends.is_some() && ends == self.turn {
@@ -365,7 +369,9 @@ fn run_head(message: MessageId, index: u32, kind: Kind) -> Box<[u8]> {
         Kind::Text => "text",
         Kind::Reasoning => "reasoning",
     };
-    format!(r#"{{"type":"part","messageId":"{message}","index":{index},"part":{{"type":"{kind}","text":""#).into_bytes().into()
+    format!(r#"{{"type":"part","messageId":"{message}","index":{index},"part":{{"type":"{kind}","text":""#)
+        .into_bytes()
+        .into()
 }
 
 /// Appends the text as it stands between the quotes of a JSON string.

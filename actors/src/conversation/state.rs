@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use crate::{
     policy::{outcome, outcome::Ending, window::Said},
-    ports::journal::{
-        Batch, Claimed, FinishedMessage, IdempotentTurn, JournalError, Leftover, NewMessage, Write,
-    },
+    ports::journal::{Batch, Claimed, FinishedMessage, IdempotentTurn, JournalError, Leftover, NewMessage, Write},
     vocabulary::{
         Body, ConversationId, ConversationStamp, Delta, Finish, Frame, Hop, MessageStatus, Part, Piece, Role, Start,
         StartedMessage, Timestamp, TurnId, TurnStamp, TurnState, merge, title_of,
@@ -87,7 +85,8 @@ impl Conversation {
             Event::BeginAsked { begin, ticket } => self.on_begin(*begin, ticket),
             Event::DeltasArrived { turn, deltas, now } => self.on_deltas(turn, deltas, now),
             Event::TurnEnded { turn, tail, usage, ending, now } => {
-                let Some(running) = self.turn.as_mut().filter(|running| running.id == turn && running.ending.is_none()) else {
+                let Some(running) = self.turn.as_mut().filter(|running| running.id == turn && running.ending.is_none())
+                else {
                     return Vec::new();
                 };
                 running.absorb(tail);
@@ -113,7 +112,11 @@ impl Conversation {
 
     fn on_begin(&mut self, begin: Begin, ticket: Ticket) -> Vec<Effect> {
         let refuse = |refusal| vec![Effect::Answer(ticket, Answer::Begun(Err(refusal)))];
-        if let Some(running) = self.turn.as_mut().filter(|running| running.idempotency.is_some() && running.idempotency == begin.idempotency) {
+        if let Some(running) = self
+            .turn
+            .as_mut()
+            .filter(|running| running.idempotency.is_some() && running.idempotency == begin.idempotency)
+        {
             if matches!(self.in_flight.as_deref(), Some(InFlight { then: Then::Admitted { .. }, .. })) {
                 running.begin_waiters.push(ticket);
                 return Vec::new();
@@ -157,7 +160,8 @@ impl Conversation {
                 if self.title.is_none() {
                     title = Some(title_of(&text)).filter(|title| !title.is_empty());
                 }
-                let stamp = ConversationStamp { title: title.clone().or_else(|| self.title.clone()), updated_at: begin.now };
+                let stamp =
+                    ConversationStamp { title: title.clone().or_else(|| self.title.clone()), updated_at: begin.now };
                 let body = Body { parts: vec![Part::text(text)], ..Body::default() };
                 let stored = Arc::new(NewMessage {
                     id: message,
@@ -381,10 +385,20 @@ impl Conversation {
                         Effect::ForgetWindow
                     } else {
                         let text = turn.body.text();
-                        Effect::Recall(Arc::new(Said::new(turn.message, turn.position, Role::Npc, turn.speaker.clone(), &text)))
+                        Effect::Recall(Arc::new(Said::new(
+                            turn.message,
+                            turn.position,
+                            Role::Npc,
+                            turn.speaker.clone(),
+                            &text,
+                        )))
                     });
                     let answer = Aborted { aborted, turn: Some(turn.id) };
-                    effects.extend(turn.abort_waiters.into_iter().map(|ticket| Effect::Answer(ticket, Answer::Aborted(Ok(answer)))));
+                    effects.extend(
+                        turn.abort_waiters
+                            .into_iter()
+                            .map(|ticket| Effect::Answer(ticket, Answer::Aborted(Ok(answer)))),
+                    );
                 }
             }
         }
@@ -414,7 +428,8 @@ impl Conversation {
         let Some(turn) = self.turn.take() else { return Vec::new() };
         let mut effects = vec![Effect::Cancel(turn.id, CancelReason::StoreUnavailable)];
         let stopped = Aborted { aborted: true, turn: Some(turn.id) };
-        effects.extend(turn.abort_waiters.into_iter().map(|waiter| Effect::Answer(waiter, Answer::Aborted(Ok(stopped)))));
+        effects
+            .extend(turn.abort_waiters.into_iter().map(|waiter| Effect::Answer(waiter, Answer::Aborted(Ok(stopped)))));
         let refused = Answer::Begun(Err(BeginRefusal::Store(error.clone())));
         effects.extend(turn.begin_waiters.into_iter().map(|waiter| Effect::Answer(waiter, refused.clone())));
         if !matches!(error, JournalError::Unavailable(_) | JournalError::Refused(_)) {
@@ -490,7 +505,12 @@ fn start_frame(conversation: ConversationId, message: &NewMessage, status: Messa
 }
 
 /// Start, Parts and finish of a Player's Message, which is whole from the start.
-fn whole_frames(conversation: ConversationId, message: &NewMessage, stamp: ConversationStamp, seq: &mut u64) -> Vec<(u64, Frame)> {
+fn whole_frames(
+    conversation: ConversationId,
+    message: &NewMessage,
+    stamp: ConversationStamp,
+    seq: &mut u64,
+) -> Vec<(u64, Frame)> {
     let mut frames = vec![(next(seq), start_frame(conversation, message, MessageStatus::Running))];
     for (index, part) in (0..).zip(&message.body.parts) {
         frames.push((next(seq), Frame::Part { message_id: message.id, index, part: part.clone() }));

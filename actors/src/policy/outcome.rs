@@ -6,7 +6,8 @@ use serde_json::Value;
 use crate::{
     ports::{End, ProviderFailure},
     vocabulary::{
-        Body, CallState, Delta, ErrorCode, ErrorKind, FinishReason, MessageError, MessageStatus, Part, ToolCall, ToolResult,
+        Body, CallState, Delta, ErrorCode, ErrorKind, FinishReason, MessageError, MessageStatus, Part, ToolCall,
+        ToolResult,
     },
 };
 
@@ -164,7 +165,11 @@ fn failed(failure: &ProviderFailure, provider: &str) -> MessageError {
 
 /// What is stored with a Message that the process left running.
 pub fn interrupted() -> MessageError {
-    own(ErrorCode::Interrupted, ErrorKind::Server, "Hamlet was stopped in the middle of this reply. What had arrived is kept.")
+    own(
+        ErrorCode::Interrupted,
+        ErrorKind::Server,
+        "Hamlet was stopped in the middle of this reply. What had arrived is kept.",
+    )
 }
 
 /// What is stored with a Message whose turn failed in itself.
@@ -174,7 +179,11 @@ pub fn internal() -> MessageError {
 
 /// What watchers are told, without an id, and what is stored once the store commits again.
 pub fn store_unavailable() -> MessageError {
-    own(ErrorCode::StoreUnavailable, ErrorKind::Store, "Hamlet's store cannot be written. Nothing more is shown until it can.")
+    own(
+        ErrorCode::StoreUnavailable,
+        ErrorKind::Store,
+        "Hamlet's store cannot be written. Nothing more is shown until it can.",
+    )
 }
 
 fn own(code: ErrorCode, kind: ErrorKind, message: &str) -> MessageError {

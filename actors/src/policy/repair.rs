@@ -11,7 +11,12 @@ use crate::{
 
 /// The request's history, oldest first. Blank replies (stopped before the first word, thoughts only) are left out;
 /// neighbours of one role become one item, since many models insist on alternation; the end is always the Player.
-pub fn request_items(history: &[Arc<Said>], question: Option<&Arc<str>>, speaker: NpcId, in_party: bool) -> Vec<RequestItem> {
+pub fn request_items(
+    history: &[Arc<Said>],
+    question: Option<&Arc<str>>,
+    speaker: NpcId,
+    in_party: bool,
+) -> Vec<RequestItem> {
     let mut items: Vec<RequestItem> = Vec::with_capacity(history.len() + 1);
     for said in history {
         // A colleague's words reach the speaker as something it was told, not as something it said.
@@ -32,7 +37,8 @@ fn push(items: &mut Vec<RequestItem>, own: bool, text: Arc<str>) {
         return;
     }
     match (items.last_mut(), own) {
-        (Some(RequestItem::Assistant { text: before, .. }), true) | (Some(RequestItem::User { text: before }), false) => {
+        (Some(RequestItem::Assistant { text: before, .. }), true)
+        | (Some(RequestItem::User { text: before }), false) => {
             *before = format!("{before}\n\n{text}").into();
         }
         (_, true) => items.push(RequestItem::Assistant { text, reasoning: None, calls: Vec::new() }),

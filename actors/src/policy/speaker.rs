@@ -4,13 +4,16 @@ use crate::vocabulary::{Npc, NpcId};
 
 /// The NPC addressed (by `to`, or `@Name` at the beginning), else the only one, else the one who spoke last, else the
 /// first of the Party. None when nobody is there, or when `to` names someone who is not.
-pub fn first_speaker<'a>(party: &'a [Npc], to: Option<NpcId>, text: &str, spoke_last: Option<NpcId>) -> Option<&'a Npc> {
+pub fn first_speaker<'a>(
+    party: &'a [Npc],
+    to: Option<NpcId>,
+    text: &str,
+    spoke_last: Option<NpcId>,
+) -> Option<&'a Npc> {
     if let Some(to) = to {
         return party.iter().find(|npc| npc.id == to);
     }
-    addressed(party, text)
-        .or_else(|| party.iter().find(|npc| Some(npc.id) == spoke_last))
-        .or_else(|| party.first())
+    addressed(party, text).or_else(|| party.iter().find(|npc| Some(npc.id) == spoke_last)).or_else(|| party.first())
 }
 
 /// The NPC whose name or slug follows an `@` at the very beginning; the longest name wins ("@Ann Marie" over "@Ann").
@@ -25,7 +28,8 @@ fn addressed<'a>(party: &'a [Npc], text: &str) -> Option<&'a Npc> {
 }
 
 fn follows(rest: &str, name: &str) -> bool {
-    rest.strip_prefix(name).is_some_and(|after| !after.chars().next().is_some_and(|next| next.is_alphanumeric() || next == '_'))
+    rest.strip_prefix(name)
+        .is_some_and(|after| !after.chars().next().is_some_and(|next| next.is_alphanumeric() || next == '_'))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use crate::{
     policy::window::Said,
     vocabulary::{
-        Body, ConversationId, FinishReason, Hop, Author, MessageError, MessageId, MessageStatus, Piece, PlayerId, Role,
+        Author, Body, ConversationId, FinishReason, Hop, MessageError, MessageId, MessageStatus, Piece, PlayerId, Role,
         Timestamp, TurnId, Usage,
     },
 };
@@ -86,14 +86,26 @@ pub struct Batch {
 pub enum Write {
     Insert(Arc<NewMessage>),
     /// Pieces of a running Message, each with its seq.
-    Pieces { message: MessageId, pieces: Arc<[(u64, Piece)]> },
+    Pieces {
+        message: MessageId,
+        pieces: Arc<[(u64, Piece)]>,
+    },
     /// The fold so far, so that a Message that runs long does not keep all its pieces in the Journal.
-    Checkpoint { message: MessageId, body: Arc<Body>, through: u64 },
+    Checkpoint {
+        message: MessageId,
+        body: Arc<Body>,
+        through: u64,
+    },
     Finish(Arc<FinishedMessage>),
     /// These leave the transcript; each gets the seq under which its leaving is replayed.
-    Supersede { left: Vec<(MessageId, u64)> },
+    Supersede {
+        left: Vec<(MessageId, u64)>,
+    },
     /// The Conversation's time of last activity, and its title where it had none.
-    Touch { updated_at: Timestamp, title: Option<String> },
+    Touch {
+        updated_at: Timestamp,
+        title: Option<String>,
+    },
     /// Joins a repeat of the same request to this turn.
     Remember(IdempotentTurn),
 }

@@ -40,10 +40,7 @@ impl Body {
             Delta::Call(call) => self.place_call(call),
             Delta::Opaque(opaque) if self.parts.is_empty() => {
                 // State with nothing before it: an empty thought holds its place.
-                vec![
-                    Piece::Part { index: 0, part: Part::reasoning("") },
-                    Piece::Opaque { index: 0, opaque },
-                ]
+                vec![Piece::Part { index: 0, part: Part::reasoning("") }, Piece::Opaque { index: 0, opaque }]
             }
             Delta::Opaque(opaque) => vec![Piece::Opaque { index: self.tail(true), opaque }],
             Delta::Part(part) => {
@@ -71,10 +68,13 @@ impl Body {
 
     /// The text that lists, titles and search read: all text Parts, joined.
     pub fn text(&self) -> String {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Text { text } => Some(text.as_str()),
-            _ => None,
-        }).collect()
+        self.parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text { text } => Some(text.as_str()),
+                _ => None,
+            })
+            .collect()
     }
 
     /// Whether a person would see anything: blank text and thoughts alone are nothing.
@@ -138,7 +138,8 @@ impl Body {
     }
 
     fn place_of(&self, call_id: &str) -> Option<u32> {
-        let at = self.parts.iter().position(|part| matches!(part, Part::ToolCall(call) if call.tool_call_id == call_id))?;
+        let at =
+            self.parts.iter().position(|part| matches!(part, Part::ToolCall(call) if call.tool_call_id == call_id))?;
         u32::try_from(at).ok()
     }
 

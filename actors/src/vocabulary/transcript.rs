@@ -103,7 +103,9 @@ impl Transcript {
     fn finish(&mut self, finish: Finish) {
         self.title = finish.conversation.title;
         match finish.status {
-            MessageStatus::Superseded | MessageStatus::Withdrawn => self.entries.retain(|entry| entry.id != finish.message_id),
+            MessageStatus::Superseded | MessageStatus::Withdrawn => {
+                self.entries.retain(|entry| entry.id != finish.message_id)
+            }
             status => {
                 let Some(entry) = self.entry(finish.message_id) else { return };
                 entry.status = status;

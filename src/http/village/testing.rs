@@ -17,7 +17,10 @@ use tower::ServiceExt;
 
 use crate::{
     auth::{Admin, PlayerRole, Who},
-    http::{error::{self, ApiError}, npcs, providers, settings},
+    http::{
+        error::{self, ApiError},
+        npcs, providers, settings,
+    },
     store::Store,
     vault::Vault,
     village::{
@@ -107,7 +110,13 @@ impl TestVillage {
         self.ask_raw(player, method, path, body).await
     }
 
-    pub async fn ask_raw(&self, player: &str, method: Method, path: &str, body: impl Into<Body>) -> (StatusCode, Value) {
+    pub async fn ask_raw(
+        &self,
+        player: &str,
+        method: Method,
+        path: &str,
+        body: impl Into<Body>,
+    ) -> (StatusCode, Value) {
         let request = Request::builder()
             .method(method)
             .uri(path)

@@ -68,7 +68,8 @@ impl TestServer {
             deadline: Duration::from_millis(200),
         };
         let server = Server::start(setup).await.unwrap();
-        let (address, app, link) = (server.address, server.app.clone(), server.first_link.as_ref().map(|link| link.text()));
+        let (address, app, link) =
+            (server.address, server.app.clone(), server.first_link.as_ref().map(|link| link.text()));
         let stop = CancellationToken::new();
         let running = tokio::spawn(server.run(stop.clone()));
         let mut admin = Client::new(address);
@@ -211,7 +212,15 @@ impl Events {
         let response_headers = response.headers().clone();
         let bytes = response.bytes_stream().map(|chunk| chunk.map(|chunk| chunk.to_vec())).boxed();
         let transcript = Transcript::default();
-        Self { response_headers, bytes, buffer: Vec::new(), last_id: None, frames: Vec::new(), transcript, raw: Vec::new() }
+        Self {
+            response_headers,
+            bytes,
+            buffer: Vec::new(),
+            last_id: None,
+            frames: Vec::new(),
+            transcript,
+            raw: Vec::new(),
+        }
     }
 
     /// Reads until the condition holds; false when the stream ended before.

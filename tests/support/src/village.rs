@@ -22,8 +22,8 @@ use hamlet_actors::{
     turn::{TurnPlan, WhenUnwatched},
     village::Upkeep,
     vocabulary::{
-        Author, AuthorKind, ConversationId, Frame, Hop, MessageId, ModelParams, Npc, NpcId, PlayerId, Timestamp, Transcript,
-        TurnId,
+        Author, AuthorKind, ConversationId, Frame, Hop, MessageId, ModelParams, Npc, NpcId, PlayerId, Timestamp,
+        Transcript, TurnId,
     },
 };
 
@@ -100,7 +100,13 @@ impl TestVillage {
         Self::over(folder, store, player, npc, conversation).await
     }
 
-    async fn over(folder: Arc<tempfile::TempDir>, store: Store, player: PlayerId, npc: Npc, conversation: ConversationId) -> Self {
+    async fn over(
+        folder: Arc<tempfile::TempDir>,
+        store: Store,
+        player: PlayerId,
+        npc: Npc,
+        conversation: ConversationId,
+    ) -> Self {
         let clock = Arc::new(TestClock::default());
         let upkeep = Upkeep { sweep_every: Duration::from_secs(30), ..Upkeep::default() };
         let engine = Engine::start(Arc::new(store.clone()), clock.clone(), upkeep).await.unwrap();
@@ -278,13 +284,20 @@ impl Tab {
 
     pub fn terminal_frames(&self) -> usize {
         use hamlet_actors::vocabulary::TurnState;
-        self.seen.iter().filter(|frame| matches!(frame, Frame::Finish(finish) if finish.turn.state == TurnState::Ended)).count()
+        self.seen
+            .iter()
+            .filter(|frame| matches!(frame, Frame::Finish(finish) if finish.turn.state == TurnState::Ended))
+            .count()
     }
 
     /// The text of the newest Message.
     pub fn last_text(&self) -> String {
         use hamlet_actors::vocabulary::Part;
         let Some(entry) = self.transcript.entries().last() else { return String::new() };
-        entry.parts.iter().filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None }).collect()
+        entry
+            .parts
+            .iter()
+            .filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None })
+            .collect()
     }
 }

@@ -1,5 +1,8 @@
 use super::*;
-use crate::vocabulary::{ConversationStamp, Finish, MessageStatus, Timestamp, Transcript, TurnStamp, TurnState, Start, StartedMessage, Author, AuthorKind, Role, Hop, ConversationId};
+use crate::vocabulary::{
+    Author, AuthorKind, ConversationId, ConversationStamp, Finish, Hop, MessageStatus, Role, Start, StartedMessage,
+    Timestamp, Transcript, TurnStamp, TurnState,
+};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -74,7 +77,10 @@ fn a_reader_one_behind_gets_each_frame_and_one_further_behind_gets_them_merged()
 #[test]
 fn text_and_reasoning_at_one_index_are_never_merged_into_each_other() {
     let log = opened();
-    log.publish_pieces(MESSAGE, &[(6, Piece::Part { index: 0, part: Part::reasoning("hm") }), (7, text(1, "yes")), (8, text(1, "!"))]);
+    log.publish_pieces(
+        MESSAGE,
+        &[(6, Piece::Part { index: 0, part: Part::reasoning("hm") }), (7, text(1, "yes")), (8, text(1, "!"))],
+    );
     let seen = frames(log.watch().look(5));
     assert_eq!(seen[0].1, Frame::Part { message_id: MESSAGE, index: 0, part: Part::reasoning("hm") });
     assert_eq!(seen[1], part(8, 1, "yes!"));

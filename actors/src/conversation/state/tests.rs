@@ -81,7 +81,10 @@ impl Desk {
     }
 
     fn say(&mut self, n: u128, text: &str) -> Ticket {
-        self.begin(n, Intent::Send { message: MessageId(uuid(n * 100)), author: author("p"), text: text.into(), client_id: None })
+        self.begin(
+            n,
+            Intent::Send { message: MessageId(uuid(n * 100)), author: author("p"), text: text.into(), client_id: None },
+        )
     }
 
     fn regenerate(&mut self, n: u128, as_of: u64, supersedes: Vec<MessageId>) -> Ticket {
@@ -188,7 +191,9 @@ fn one_batch_is_in_flight_and_what_arrives_meanwhile_is_one_piece_of_the_next() 
     assert_eq!(desk.submitted.len(), 1);
     desk.settle(Ok(()));
     assert_eq!(desk.submitted.len(), 2);
-    let Some(Write::Pieces { pieces, .. }) = desk.submitted[1].writes.first() else { panic!("{:?}", desk.submitted[1]) };
+    let Some(Write::Pieces { pieces, .. }) = desk.submitted[1].writes.first() else {
+        panic!("{:?}", desk.submitted[1])
+    };
     assert_eq!(pieces.to_vec(), vec![(15, Piece::Part { index: 0, part: Part::text("abc") })]);
 }
 
@@ -210,7 +215,8 @@ fn a_repeat_under_the_same_key_joins_the_turn_and_another_body_does_not() {
     let mut desk = Desk::new();
     let key = |hash| Some(Idempotency { player: PlayerId(uuid(4)), key: "k".into(), body_hash: [hash; 32] });
     let ask = |desk: &mut Desk, n: u128, hash| {
-        let intent = Intent::Send { message: MessageId(uuid(n * 100)), author: author("p"), text: "hi".into(), client_id: None };
+        let intent =
+            Intent::Send { message: MessageId(uuid(n * 100)), author: author("p"), text: "hi".into(), client_id: None };
         desk.begin_under(n, intent, key(hash))
     };
     let (first, second) = (ask(&mut desk, 1, 0), ask(&mut desk, 2, 0));
@@ -242,7 +248,8 @@ fn promise_4_the_tail_of_a_stopped_turn_is_stored_with_its_end_in_one_batch() {
     assert_eq!(desk.status_of(1), Some(MessageStatus::Aborted));
     let aborted = Aborted { aborted: true, turn: Some(TurnId(uuid(1))) };
     assert_eq!(desk.answers.last(), Some(&(Ticket(60), Answer::Aborted(Ok(aborted)))));
-    let Some(Write::Finish(finished)) = desk.submitted[2].writes.iter().find(|write| matches!(write, Write::Finish(_))) else {
+    let Some(Write::Finish(finished)) = desk.submitted[2].writes.iter().find(|write| matches!(write, Write::Finish(_)))
+    else {
         panic!("no finish in {:?}", desk.submitted[2])
     };
     assert_eq!(finished.body.text(), "shown and decoded");
@@ -315,7 +322,9 @@ fn a_store_that_stays_away_stops_the_provider_and_is_told_and_nothing_is_lost() 
     assert_eq!(desk.cancelled, vec![CancelReason::StoreUnavailable]);
     assert_eq!(desk.told, vec![ErrorCode::StoreUnavailable]);
     let refused = desk.say(2, "hello?");
-    assert!(matches!(desk.answers.last(), Some((ticket, Answer::Begun(Err(BeginRefusal::Store(_))))) if *ticket == refused));
+    assert!(
+        matches!(desk.answers.last(), Some((ticket, Answer::Begun(Err(BeginRefusal::Store(_))))) if *ticket == refused)
+    );
     desk.end(1, " two", Ending::StoreUnavailable);
     desk.give(Event::RetryDue);
     desk.settle(Ok(()));
@@ -368,7 +377,8 @@ fn a_regenerate_that_fails_before_it_produced_anything_supersedes_nothing() {
     desk.settle(Ok(()));
     desk.end(1, "", Ending::Provider(End::Truncated));
     desk.settle(Ok(()));
-    let supersedes = desk.submitted.iter().flat_map(|batch| &batch.writes).any(|write| matches!(write, Write::Supersede { .. }));
+    let supersedes =
+        desk.submitted.iter().flat_map(|batch| &batch.writes).any(|write| matches!(write, Write::Supersede { .. }));
     assert!(!supersedes);
     assert_eq!(desk.status_of(1), Some(MessageStatus::Failed));
 }
@@ -389,7 +399,8 @@ fn the_title_is_given_once() {
     desk.settle(Ok(()));
     assert_eq!(desk.transcript().title(), Some("What is this place?"));
     desk.say(2, "And who are you?");
-    let titles: Vec<_> = desk.submitted[2].writes.iter().filter(|write| matches!(write, Write::Touch { title: Some(_), .. })).collect();
+    let titles: Vec<_> =
+        desk.submitted[2].writes.iter().filter(|write| matches!(write, Write::Touch { title: Some(_), .. })).collect();
     assert_eq!(titles, Vec::<&Write>::new());
 }
 
@@ -402,7 +413,9 @@ fn a_long_message_is_checkpointed_so_that_it_keeps_no_old_rows() {
     desk.settle(Ok(()));
     desk.now += CHECKPOINT_AFTER_MS + 1;
     desk.text(1, " two");
-    let Some(Write::Checkpoint { body, through, .. }) = desk.submitted[2].writes.get(1) else { panic!("{:?}", desk.submitted[2]) };
+    let Some(Write::Checkpoint { body, through, .. }) = desk.submitted[2].writes.get(1) else {
+        panic!("{:?}", desk.submitted[2])
+    };
     assert_eq!((body.text().as_str(), *through), ("one two", 16));
     desk.settle(Ok(()));
     desk.text(1, " three");
