@@ -24,6 +24,7 @@ async fn promise_1_every_refusal_of_a_turn_has_its_status_and_leaves_nothing() {
     let server = TestServer::start().await;
     let id = server.conversation().await;
     let path = format!("/api/conversations/{id}/messages");
+    let path = path.as_str();
     let absent = "/api/conversations/01890000-0000-7000-8000-000000000000/messages";
     let json_type = Some("application/json");
     let ok = r#"{"text":"Hi"}"#;
@@ -31,23 +32,23 @@ async fn promise_1_every_refusal_of_a_turn_has_its_status_and_leaves_nothing() {
     let huge = format!(r#"{{"text":"{}"}}"#, "a".repeat(2_000_000));
     let stranger = Client::new(server.address);
     let table = [
-        (&stranger, &path, ok, json_type, 401, "UNAUTHENTICATED"),
-        (&stranger, &path, "{", json_type, 401, "UNAUTHENTICATED"),
-        (&server.admin, &path, ok, Some("text/plain"), 415, "UNSUPPORTED_MEDIA_TYPE"),
-        (&server.admin, &path, ok, None, 415, "UNSUPPORTED_MEDIA_TYPE"),
-        (&server.admin, &path, "text=Hi", Some("application/x-www-form-urlencoded"), 415, "UNSUPPORTED_MEDIA_TYPE"),
-        (&server.admin, &path, "{", json_type, 400, "INVALID_BODY"),
-        (&server.admin, &path, "", json_type, 400, "INVALID_BODY"),
-        (&server.admin, &path, "null", json_type, 400, "INVALID_BODY"),
-        (&server.admin, &path, "{}", json_type, 400, "INVALID_BODY"),
-        (&server.admin, &path, r#"{"text":""}"#, json_type, 400, "INVALID_BODY"),
-        (&server.admin, &path, r#"{"text":7}"#, json_type, 400, "INVALID_BODY"),
-        (&server.admin, &path, r#"{"text":"Hi","colour":"red"}"#, json_type, 400, "INVALID_BODY"),
-        (&server.admin, &path, r#"{"text":"Hi","to":"nobody"}"#, json_type, 400, "INVALID_BODY"),
-        (&server.admin, &path, r#"{"text":"Hi","clientId":""}"#, json_type, 400, "INVALID_BODY"),
-        (&server.admin, &path, "{\"text\":\"\\ud800\"}", json_type, 400, "INVALID_BODY"),
-        (&server.admin, &path, &long, json_type, 400, "INVALID_BODY"),
-        (&server.admin, &path, &huge, json_type, 413, "BODY_TOO_LARGE"),
+        (&stranger, path, ok, json_type, 401, "UNAUTHENTICATED"),
+        (&stranger, path, "{", json_type, 401, "UNAUTHENTICATED"),
+        (&server.admin, path, ok, Some("text/plain"), 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (&server.admin, path, ok, None, 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (&server.admin, path, "text=Hi", Some("application/x-www-form-urlencoded"), 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (&server.admin, path, "{", json_type, 400, "INVALID_BODY"),
+        (&server.admin, path, "", json_type, 400, "INVALID_BODY"),
+        (&server.admin, path, "null", json_type, 400, "INVALID_BODY"),
+        (&server.admin, path, "{}", json_type, 400, "INVALID_BODY"),
+        (&server.admin, path, r#"{"text":""}"#, json_type, 400, "INVALID_BODY"),
+        (&server.admin, path, r#"{"text":7}"#, json_type, 400, "INVALID_BODY"),
+        (&server.admin, path, r#"{"text":"Hi","colour":"red"}"#, json_type, 400, "INVALID_BODY"),
+        (&server.admin, path, r#"{"text":"Hi","to":"nobody"}"#, json_type, 400, "INVALID_BODY"),
+        (&server.admin, path, r#"{"text":"Hi","clientId":""}"#, json_type, 400, "INVALID_BODY"),
+        (&server.admin, path, "{\"text\":\"\\ud800\"}", json_type, 400, "INVALID_BODY"),
+        (&server.admin, path, &long, json_type, 400, "INVALID_BODY"),
+        (&server.admin, path, &huge, json_type, 413, "BODY_TOO_LARGE"),
         (&server.admin, absent, ok, json_type, 404, "NOT_FOUND"),
         (&server.admin, absent, "{}", json_type, 400, "INVALID_BODY"),
         (&server.admin, "/api/conversations/junk/messages", ok, json_type, 404, "NOT_FOUND"),
@@ -70,9 +71,9 @@ async fn promise_1_every_refusal_of_a_turn_has_its_status_and_leaves_nothing() {
             &body[..body.len().min(60)]
         );
     }
-    let put = code(&server.admin, Method::PUT, &path, Some(ok), json_type).await;
+    let put = code(&server.admin, Method::PUT, path, Some(ok), json_type).await;
     assert_eq!(put, (StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED".to_owned()));
-    let stored = server.admin.get(&path).await.expect(StatusCode::OK).await;
+    let stored = server.admin.get(path).await.expect(StatusCode::OK).await;
     assert_eq!((&stored["items"], &stored["cursor"]), (&json!([]), &json!(0)));
     assert_eq!(server.provider.times_asked(), 0);
 }
