@@ -55,7 +55,7 @@ async fn promise_1_every_refusal_of_a_turn_has_its_status_and_leaves_nothing() {
         (&server.admin, "/api/nothing", ok, json_type, 404, "NOT_FOUND"),
         (
             &server.admin,
-            &path,
+            path,
             r#"{"text":"Hi","to":"01890000-0000-7000-8000-000000000000"}"#,
             json_type,
             400,
