@@ -17,7 +17,7 @@ story("a Player follows the one-time link and is answered", {}, async ({ page })
 });
 
 story("a reload shows the same transcript, byte for byte", {}, async ({ page }) => {
-  await say(page, "Tell me about **this place**, `please`.");
+  await say(page, "Show me some markdown, and think first.");
   await ended(page, "complete");
   await say(page, "And then?");
   await ended(page, "complete");
@@ -27,8 +27,8 @@ story("a reload shows the same transcript, byte for byte", {}, async ({ page }) 
   assert.deepEqual(await drawn(page), streamed.drawn);
 });
 
-story("a reload in the middle of a reply loses and doubles nothing", { tokensPerSecond: 15 }, async ({ page }) => {
-  await say(page, "Tell me about this place.");
+story("a reload in the middle of a reply loses and doubles nothing", { tokensPerSecond: 100 }, async ({ page }) => {
+  await say(page, "Tell me a long story.");
   await underWay(page, 10);
   await reload(page);
   await ended(page, "complete");
@@ -38,7 +38,7 @@ story("a reload in the middle of a reply loses and doubles nothing", { tokensPer
 });
 
 story("Stop keeps exactly what was shown", { tokensPerSecond: 8 }, async ({ page }) => {
-  await say(page, "Tell me about this place.");
+  await say(page, "Tell me a long story.");
   await underWay(page, 10);
   const before = textOf((await messagesOf(page)).at(-1));
   await page.getByRole("button", { name: "Stop" }).click();
@@ -75,8 +75,8 @@ story("Regenerate replaces the reply and does not post the text again", {}, asyn
   assertSameBytes(await transcriptOf(page), made);
 });
 
-story("a second tab sees the same, whoever speaks", { tokensPerSecond: 15 }, async ({ page, context }) => {
-  await say(page, "Tell me about this place.");
+story("a second tab sees the same, whoever speaks", { tokensPerSecond: 100 }, async ({ page, context }) => {
+  await say(page, "Tell me a long story.");
   await underWay(page, 10);
   const other = await context.newPage();
   await other.goto(page.url());
@@ -93,8 +93,8 @@ story("a second tab sees the same, whoever speaks", { tokensPerSecond: 15 }, asy
   assertSameBytes(await transcriptOf(other), await transcriptOf(page));
 });
 
-story("what is refused goes back to where it was typed", { tokensPerSecond: 8, forgiven: /status of 409|ERR_FAILED/ }, async ({ page, context }) => {
-  await say(page, "Tell me about this place.");
+story("what is refused goes back to where it was typed", { tokensPerSecond: 25, forgiven: /status of 409|ERR_FAILED/ }, async ({ page, context }) => {
+  await say(page, "Good morning.");
   await ended(page, "complete");
   const other = await context.newPage();
   await other.goto(page.url());

@@ -11,7 +11,7 @@ story(
   async ({ page, village }) => {
     await say(page, "Good morning.");
     await ended(page, "complete");
-    await say(page, "Tell me about this place.");
+    await say(page, "Tell me a long story.");
     await underWay(page, 20);
     await village.killHard();
     await page.getByText("Connection lost").waitFor();

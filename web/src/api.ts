@@ -76,8 +76,11 @@ const conversation = (id: string): string => `/api/conversations/${encodeURIComp
 
 export const api = {
   me: () => call<Me>("GET", "/api/me"),
-  signUpOpen: () => call<{ open: boolean }>("GET", "/api/auth/sign-up"),
-  signUp: (name: string, password: string) => call<unknown>("POST", "/api/auth/sign-up", { name, password }),
+  signUp: {
+    /** Whether anybody may make an account, and whether it would be the first one. */
+    state: () => call<{ open: boolean; first?: boolean }>("GET", "/api/auth/sign-up"),
+    make: (name: string, password: string) => call<unknown>("POST", "/api/auth/sign-up", { name, password }),
+  },
   signIn: (name: string, password: string) => call<unknown>("POST", "/api/auth/sign-in", { name, password }),
   signOut: () => call<unknown>("POST", "/api/auth/sign-out", {}),
 

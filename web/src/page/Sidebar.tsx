@@ -86,6 +86,6 @@ function follow(event: MouseEvent, id: string | null): void {
 
 async function leave(): Promise<void> {
   await api.signOut().catch(() => undefined);
-  // Loading anew drops everything that this tab still knows.
-  location.assign("/");
+  // Loading anew drops everything that this tab still knows; replacing keeps it from being brought back whole by "back".
+  location.replace("/");
 }

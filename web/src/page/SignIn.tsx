@@ -9,6 +9,8 @@ import { TroubleLine } from "./TroubleLine";
 
 export function SignIn({ done }: { done: () => Promise<void> }) {
   const [open, setOpen] = useState(false);
+  const [first, setFirst] = useState(false);
+  const [expired] = useState(() => new URLSearchParams(location.search).get("sign-in") === "expired");
   const [mode, setMode] = useState<"in" | "up">("in");
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
@@ -18,10 +20,16 @@ export function SignIn({ done }: { done: () => Promise<void> }) {
   useEffect(() => {
     document.title = "Hamlet";
     // Not knowing whether sign-up is open is no reason to keep anybody from signing in.
-    api.signUpOpen().then(
-      (answer) => setOpen(answer.open),
+    api.signUp.state().then(
+      (answer) => {
+        setOpen(answer.open);
+        setFirst(answer.first === true);
+        if (answer.first) setMode("up");
+      },
       () => setOpen(false),
     );
+    // Said once: a reload is another visit.
+    if (location.search !== "") history.replaceState(null, "", location.pathname);
   }, []);
 
   const submit = async (event: Event): Promise<void> => {
@@ -29,7 +37,7 @@ export function SignIn({ done }: { done: () => Promise<void> }) {
     setBusy(true);
     setTrouble(null);
     try {
-      if (mode === "up") await api.signUp(name, password);
+      if (mode === "up") await api.signUp.make(name, password);
       else await api.signIn(name, password);
       await done();
     } catch (error) {
@@ -45,6 +53,10 @@ export function SignIn({ done }: { done: () => Promise<void> }) {
       </h1>
       <form class="card" onSubmit={(event) => void submit(event)}>
         <h2>{mode === "up" ? "Make an account" : "Sign in"}</h2>
+        {mode === "up" && first && <p class="small">The first account is the admin's.</p>}
+        {expired && !trouble && (
+          <TroubleLine trouble={{ message: "That link is not good any more. Each works once.", code: null }} />
+        )}
         <label>
           Name
           <input
