@@ -26,7 +26,7 @@ use crate::{
     store::{
         StoreError,
         conversations::{self, ConversationRow, NewConversation},
-        npcs,
+        messages, npcs,
     },
 };
 
@@ -232,8 +232,15 @@ async fn frames(
 ) -> Result<Response, ApiError> {
     let log = app.engine.log(id).await?;
     let player = signed_in.who.id;
-    let row = app.store.read(move |conn| conversations::of_player(conn, id, player)).await?;
-    let newest = log.head().map_or(row.last_seq, |head| head.max(row.last_seq));
+    let settled = app
+        .store
+        .read(move |conn| {
+            let tx = conn.unchecked_transaction()?;
+            let row = conversations::of_player(&tx, id, player)?;
+            messages::settled_seq(&tx, &row)
+        })
+        .await?;
+    let newest = log.head().map_or(settled, |head| head.max(settled));
     let cursor = match watch::cursor_of(&headers, query.after.as_deref()) {
         // A cursor from the future was never ours (a restored backup, another server): it would miss frames.
         Some(cursor) => cursor.min(newest),

@@ -70,12 +70,12 @@ async fn transcript(
     };
     let log = app.engine.log(id).await?;
     let live = log.snapshot();
-    let (rows, last_seq) = app
+    let (rows, settled) = app
         .store
         .read(move |conn| {
             let tx = conn.unchecked_transaction()?;
             let row = conversations::of_player(&tx, id, who.id)?;
-            Ok((messages::page(&tx, row.key, before, limit + 1)?, row.last_seq))
+            Ok((messages::page(&tx, row.key, before, limit + 1)?, messages::settled_seq(&tx, &row)?))
         })
         .await?;
     let more = rows.len() > limit;
@@ -86,7 +86,8 @@ async fn transcript(
     let next = rows.first().filter(|_| more).map(|oldest| page::encode(&oldest.message.position.to_string()));
     let (entries, cursor) = match live {
         Some((lines, head)) => (fold(&lines), head),
-        None => (Vec::new(), settled_cursor(&rows, last_seq)),
+        // Without a log nothing is shown of a Message that began meanwhile: the cursor stands before it.
+        None => (Vec::new(), settled),
     };
     rows.retain(|row| row.first_seq <= cursor);
     let items: Vec<Message> = rows.into_iter().map(|row| overlay(row, &entries)).collect();
@@ -96,14 +97,6 @@ async fn transcript(
         message_id: message.id,
     });
     Ok(axum::Json(TranscriptOut { items, next, cursor, turn }).into_response())
-}
-
-/// Without a log nothing is shown of a Message that began meanwhile: the cursor stands before it.
-fn settled_cursor(rows: &[Stored], last_seq: u64) -> u64 {
-    rows.iter()
-        .filter(|row| row.message.status == MessageStatus::Running)
-        .map(|row| row.first_seq.saturating_sub(1))
-        .fold(last_seq, u64::min)
 }
 
 /// The running turn's Messages as its frames tell them.

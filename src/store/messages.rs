@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::{
     StoreError,
+    conversations::ConversationRow,
     rows::{self, MESSAGE, Stored},
 };
 
@@ -60,6 +61,15 @@ pub fn ended_between(
     let mut statement = conn.prepare_cached(&sql)?;
     let rows = statement.query_map((conversation, after, upto, limit), rows::message)?;
     Ok(rows.collect::<Result<Vec<_>, _>>()?)
+}
+
+/// The highest seq before which nothing is running: what is behind it comes from the log. Without this bound a reader that
+/// found nobody awake, and then the first frames of a turn in the store, would skip those.
+pub fn settled_seq(conn: &Connection, row: &ConversationRow) -> Result<u64, StoreError> {
+    let running: Option<u64> = conn
+        .prepare_cached("SELECT min(first_seq) FROM messages WHERE conversation_key = ?1 AND status = 'running'")?
+        .query_row([row.key], |found| found.get(0))?;
+    Ok(running.map_or(row.last_seq, |first| row.last_seq.min(first.saturating_sub(1))))
 }
 
 /// What was said before a position, oldest first: the newest visible Messages of at most `max_chars` characters in all,

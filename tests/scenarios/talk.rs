@@ -127,3 +127,20 @@ async fn promise_2_a_thousand_pieces_are_shown_in_order_and_stored_as_one_part()
     let parts = tab.seen.iter().filter(|frame| matches!(frame, Frame::Part { .. })).count();
     assert!(parts < 1_000, "pieces that wait for a commit are merged; {parts} frames were shown");
 }
+
+#[tokio::test]
+async fn promise_6_a_reader_that_finds_nobody_awake_stops_before_what_runs() {
+    let village = TestVillage::new().await;
+    let begun = village.say("Hello").await;
+    let (conversation, player) = (village.conversation, village.player);
+    let (settled, last_seq) = village
+        .store
+        .read(move |conn| {
+            let row = hamlet::store::conversations::of_player(conn, conversation, player)?;
+            Ok((hamlet::store::messages::settled_seq(conn, &row)?, row.last_seq))
+        })
+        .await
+        .unwrap();
+    // Start, Part and finish of the Player's Message; the reply's start comes from the log.
+    assert_eq!((settled, last_seq), (begun.cursor + 3, begun.cursor + 4));
+}

@@ -53,14 +53,7 @@ async fn promise_1_every_refusal_of_a_turn_has_its_status_and_leaves_nothing() {
         (&server.admin, absent, "{}", json_type, 400, "INVALID_BODY"),
         (&server.admin, "/api/conversations/junk/messages", ok, json_type, 404, "NOT_FOUND"),
         (&server.admin, "/api/nothing", ok, json_type, 404, "NOT_FOUND"),
-        (
-            &server.admin,
-            path,
-            r#"{"text":"Hi","to":"01890000-0000-7000-8000-000000000000"}"#,
-            json_type,
-            400,
-            "NO_NPC",
-        ),
+        (&server.admin, path, r#"{"text":"Hi","to":"01890000-0000-7000-8000-000000000000"}"#, json_type, 400, "NO_NPC"),
     ];
     for (client, path, body, media, status, expected) in table {
         let found = code(client, Method::POST, path, Some(body), media).await;

@@ -130,6 +130,23 @@ async fn a_watcher_follows_all_later_turns_and_a_dormant_conversation_wakes_for_
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn promise_6_a_watch_that_opens_at_the_moment_of_the_first_message_misses_nothing() {
+    let server = TestServer::start().await;
+    for round in 0..100 {
+        let id = server.conversation().await;
+        let script = server.provider.expect();
+        script.text("Hello.");
+        script.finish();
+        let (messages, frames) =
+            (format!("/api/conversations/{id}/messages"), format!("/api/conversations/{id}/frames?after=0"));
+        let (_, mut watch) =
+            tokio::join!(server.admin.post(&messages, json!({"text": "Hi"})), server.admin.watch(&frames));
+        assert!(watch.until(|events| events.terminal_frames() == 1).await);
+        assert_eq!((watch.transcript.entries().len(), watch.last_text()), (2, "Hello.".to_owned()), "round {round}");
+    }
+}
+
 #[tokio::test]
 async fn on_shutdown_streams_end_with_the_turns_terminal_frame() {
     let server = TestServer::start().await;
