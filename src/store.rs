@@ -60,7 +60,7 @@ impl Store {
         &self.inner.path
     }
 
-    /// Runs a short read on a reader's thread, outside any transaction but its own.
+    /// Runs a short read on a reader's thread; all that it sees is of one moment.
     ///
     /// # Errors
     /// What the read answers, or [`StoreError::Unavailable`] when the store is closing.

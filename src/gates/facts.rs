@@ -55,10 +55,8 @@ pub async fn read_trailing(
     let village = app.village.clone();
     app.store
         .read(move |conn| {
-            // One snapshot: what is read here must belong together.
-            let tx = conn.unchecked_transaction()?;
-            let facts = gather(&tx, &village, id, player)?;
-            let trailing = messages::trailing(&tx, facts.row.key)?;
+            let facts = gather(conn, &village, id, player)?;
+            let trailing = messages::trailing(conn, facts.row.key)?;
             Ok((facts, trailing))
         })
         .await

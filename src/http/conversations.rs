@@ -235,9 +235,8 @@ async fn frames(
     let settled = app
         .store
         .read(move |conn| {
-            let tx = conn.unchecked_transaction()?;
-            let row = conversations::of_player(&tx, id, player)?;
-            messages::settled_seq(&tx, &row)
+            let row = conversations::of_player(conn, id, player)?;
+            messages::settled_seq(conn, &row)
         })
         .await?;
     let newest = log.head().map_or(settled, |head| head.max(settled));

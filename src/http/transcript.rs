@@ -73,9 +73,8 @@ async fn transcript(
     let (rows, settled) = app
         .store
         .read(move |conn| {
-            let tx = conn.unchecked_transaction()?;
-            let row = conversations::of_player(&tx, id, who.id)?;
-            Ok((messages::page(&tx, row.key, before, limit + 1)?, messages::settled_seq(&tx, &row)?))
+            let row = conversations::of_player(conn, id, who.id)?;
+            Ok((messages::page(conn, row.key, before, limit + 1)?, messages::settled_seq(conn, &row)?))
         })
         .await?;
     let more = rows.len() > limit;

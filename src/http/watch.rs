@@ -133,14 +133,12 @@ impl Reader {
             .watching
             .store
             .read(move |conn| {
-                // One snapshot: a turn may begin in between.
-                let tx = conn.unchecked_transaction()?;
-                let row = conversations::of_player(&tx, id, who)?;
+                let row = conversations::of_player(conn, id, who)?;
                 let upto = match floor {
                     Some(floor) => floor,
-                    None => messages::settled_seq(&tx, &row)?,
+                    None => messages::settled_seq(conn, &row)?,
                 };
-                let page = messages::ended_between(&tx, row.key, cursor, upto, PAGE)?;
+                let page = messages::ended_between(conn, row.key, cursor, upto, PAGE)?;
                 Ok((page, upto, ConversationStamp { title: row.title, updated_at: row.updated_at }))
             })
             .await;

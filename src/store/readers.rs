@@ -50,7 +50,7 @@ impl Readers {
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| closed())?;
         let (answer, answered) = oneshot::channel();
         let job: Read = Box::new(move |conn| {
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read(conn)))
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| in_snapshot(conn, read)))
                 .unwrap_or_else(|_| Err(StoreError::Damaged("a read panicked".to_owned())));
             // The asker may have gone meanwhile: then nobody needs the answer.
             drop(answer.send(result));
@@ -59,6 +59,21 @@ impl Readers {
         self.reads.send(job).map_err(|_| closed())?;
         answered.await.map_err(|_| closed())?
     }
+}
+
+/// Everything that one read sees is of one moment. It also costs one lock for all its statements instead of one for each.
+fn in_snapshot<T>(
+    conn: &Connection,
+    read: impl FnOnce(&Connection) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    if !conn.is_autocommit() {
+        // An earlier read panicked in its snapshot.
+        conn.execute_batch("ROLLBACK")?;
+    }
+    conn.prepare_cached("BEGIN")?.execute([])?;
+    let result = read(conn);
+    conn.prepare_cached("COMMIT")?.execute([])?;
+    result
 }
 
 fn reader(path: &Path) -> Result<Connection, StoreError> {
