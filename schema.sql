@@ -118,7 +118,8 @@ CREATE TABLE participants (
 CREATE INDEX participants_by_npc ON participants (npc_id);
 
 CREATE TABLE messages (
-  key               INTEGER PRIMARY KEY,
+  -- Never used again: journal rows of a Message that was deleted must not become another one's.
+  key               INTEGER PRIMARY KEY AUTOINCREMENT,
   id                BLOB NOT NULL UNIQUE,
   conversation_key  INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
   turn_id           BLOB NOT NULL,
@@ -166,7 +167,7 @@ CREATE TABLE journal (
   body        TEXT NOT NULL
 ) STRICT;
 
--- A send that is repeated under the same key joins the first one's turn.
+-- A send that is repeated under the same key joins the first one's turn; kept for two days.
 CREATE TABLE idempotency (
   player_id       BLOB NOT NULL REFERENCES players (id) ON DELETE CASCADE,
   key             TEXT NOT NULL,
@@ -179,3 +180,4 @@ CREATE TABLE idempotency (
   PRIMARY KEY (player_id, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
+CREATE INDEX idempotency_by_conversation ON idempotency (conversation_id);

@@ -1,6 +1,6 @@
 //! The program put together: the only file that names concrete adapters. What is made here is handed to handlers as state.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::extract::FromRef;
 use hamlet_actors::{
@@ -20,6 +20,9 @@ use crate::{
         registry::{KeyState, Known, REHEARSAL},
     },
 };
+
+/// After a purge that failed.
+const PURGE_AGAIN: Duration = Duration::from_secs(30);
 
 /// Everything that handlers share.
 pub struct App {
@@ -97,11 +100,16 @@ impl App {
     /// Purges what is deleted, now and whenever something is; ends with the server.
     pub async fn keep_purging(self: Arc<Self>) {
         loop {
-            if let Err(error) = self.store.purge_deleted().await {
-                tracing::warn!(%error, "what was deleted could not be purged; tried again with the next deletion or start");
-            }
+            let again = match self.store.purge_deleted().await {
+                Ok(_) => Duration::MAX,
+                Err(error) => {
+                    tracing::warn!(%error, "what was deleted could not be purged; tried again in a moment");
+                    PURGE_AGAIN
+                }
+            };
             tokio::select! {
                 () = self.purge.notified() => {}
+                () = tokio::time::sleep(again) => {}
                 () = self.stopping.cancelled() => return,
             }
         }

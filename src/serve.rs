@@ -110,8 +110,12 @@ impl Server {
         if tokio::time::timeout(CONNECTIONS, connections.wait()).await.is_err() {
             tracing::warn!(left = connections.len(), "connections that did not end are cut");
         }
+        // What is not purged yet is purged at the next start.
+        purging.abort();
         for task in [accepting, purging] {
-            if let Err(error) = task.await {
+            if let Err(error) = task.await
+                && !error.is_cancelled()
+            {
                 tracing::error!(%error, "a task of the server failed");
             }
         }

@@ -4,9 +4,9 @@
 pub mod accounts;
 pub mod backup;
 mod batch;
-mod checkpoint;
 pub mod conversations;
 mod error;
+mod housekeeping;
 mod journal;
 pub mod messages;
 mod migrations;

@@ -2,13 +2,15 @@
 //! watchers read (`frame_log`).
 
 pub mod actor;
+mod admission;
 pub mod effect;
 pub mod event;
 pub mod frame_log;
+mod frames;
 pub mod mailbox;
 pub mod state;
 mod turn_state;
 
-pub use effect::{Aborted, Answer, BeginRefusal, Begun, Effect, Published, TurnMismatch};
+pub use effect::{AbortRefusal, Aborted, Answer, BeginRefusal, Begun, Effect, Published};
 pub use event::{Begin, Event, Intent, Ticket};
 pub use state::Conversation;

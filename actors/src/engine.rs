@@ -3,11 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorRef};
-use tokio::{sync::oneshot, time::Instant};
+use tokio::sync::oneshot;
+use tokio_util::task::TaskTracker;
 
 use crate::{
     conversation::{
-        Aborted, Begin, BeginRefusal, Begun, TurnMismatch, actor::Ports, frame_log::FrameLog, mailbox::ConversationMsg,
+        AbortRefusal, Aborted, Begin, BeginRefusal, Begun, actor::Ports, frame_log::FrameLog, mailbox::ConversationMsg,
     },
     ports::{
         Clock,
@@ -22,10 +23,13 @@ use crate::{
 const WINDOW_CACHE_BYTES: u64 = 128 << 20;
 /// How long the Engine waits for an answer before it says that something is wrong.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// For the ends of turns that were cut to be stored.
+const LAST_COMMITS: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
 pub struct Engine {
     village: ActorRef<VillageMsg>,
+    turns: TaskTracker,
 }
 
 /// The Village's actor could not be started.
@@ -39,7 +43,7 @@ pub enum EngineError {
     #[error(transparent)]
     Refused(#[from] BeginRefusal),
     #[error(transparent)]
-    Mismatch(#[from] TurnMismatch),
+    NotAborted(#[from] AbortRefusal),
     /// Too many requests wait for this Conversation.
     #[error("too many requests are waiting for this conversation")]
     MailboxFull,
@@ -54,10 +58,13 @@ impl EngineError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Refused(BeginRefusal::Busy { .. }) => ErrorCode::TurnInProgress,
-            Self::Refused(BeginRefusal::Store(JournalError::Unavailable(_))) => ErrorCode::StoreUnavailable,
-            Self::Refused(BeginRefusal::Store(JournalError::Gone)) => ErrorCode::NotFound,
-            Self::Refused(BeginRefusal::Stale | BeginRefusal::Store(_)) | Self::NoAnswer => ErrorCode::Internal,
-            Self::Mismatch(_) => ErrorCode::TurnMismatch,
+            Self::NotAborted(AbortRefusal::Mismatch { .. }) => ErrorCode::TurnMismatch,
+            Self::Refused(BeginRefusal::Store(error)) | Self::NotAborted(AbortRefusal::Store(error)) => match error {
+                JournalError::Unavailable(_) => ErrorCode::StoreUnavailable,
+                JournalError::Gone => ErrorCode::NotFound,
+                JournalError::Fenced | JournalError::Refused(_) => ErrorCode::Internal,
+            },
+            Self::Refused(BeginRefusal::Stale) | Self::NoAnswer => ErrorCode::Internal,
             Self::MailboxFull => ErrorCode::MailboxFull,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
         }
@@ -71,10 +78,11 @@ impl Engine {
     /// When the Village's actor can't be started.
     pub async fn start(journal: Arc<dyn Journal>, clock: Arc<dyn Clock>, upkeep: Upkeep) -> Result<Self, NotStarted> {
         let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
-        let ports = Arc::new(Ports { journal, clock, windows });
+        let turns = TaskTracker::new();
+        let ports = Arc::new(Ports { journal, clock, windows, turns: turns.clone() });
         let (village, _joined) =
             Actor::spawn(None, Village { ports, upkeep }, ()).await.map_err(|error| NotStarted(error.to_string()))?;
-        Ok(Self { village })
+        Ok(Self { village, turns })
     }
 
     /// Begins a turn. Answers once its admission is durable; until then nothing of it is visible.
@@ -115,33 +123,35 @@ impl Engine {
         self.ask_village(|answer| VillageMsg::Log { conversation, answer }).await
     }
 
+    /// The store has another title for a Conversation: its frames tell it from now on.
+    pub fn renamed(&self, conversation: ConversationId, title: Option<String>) {
+        // A Village that is gone tells nothing any more.
+        drop(self.village.cast(VillageMsg::Renamed { conversation, title }));
+    }
+
     /// Ends the turn and the watchers of a Conversation that the store has deleted.
     pub fn delete(&self, conversation: ConversationId) {
         // A Village that is gone has nothing to delete.
         drop(self.village.cast(VillageMsg::Delete { conversation }));
     }
 
-    /// Lets running turns come to their end until the deadline, then ends them with everything stored, closes all readers
-    /// and stops the actors. The caller has stopped admitting before.
+    /// Lets turns that are admitted or run come to their end until the deadline, then ends them with everything stored, wakes
+    /// nobody any more, closes all readers and stops the actors. The caller has stopped admitting before.
     pub async fn shut_down(&self, deadline: Duration) {
-        let until = Instant::now() + deadline;
-        while self.running().await > 0 && Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        self.turns.close();
+        if tokio::time::timeout(deadline, self.turns.wait()).await.is_err() {
+            tracing::info!(turns = self.turns.len(), "turns that have not ended are ended now");
         }
-        drop(self.ask_village(|answer| VillageMsg::ShutDown { answer }).await);
+        if self.ask_village(|answer| VillageMsg::ShutDown { answer }).await.is_err() {
+            tracing::error!("the village has gone before it was told to");
+        }
         // Ending takes one commit; a store that can't commit must not keep the process.
-        let until = Instant::now() + Duration::from_secs(5);
-        while self.running().await > 0 && Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+        if tokio::time::timeout(LAST_COMMITS, self.turns.wait()).await.is_err() {
+            tracing::error!(turns = self.turns.len(), "turns whose end could not be stored are left to the next start");
         }
         drop(self.village.cast(VillageMsg::CloseLogs));
         self.village.drain_children_and_wait(Some(Duration::from_secs(2))).await;
         self.village.stop(None);
-    }
-
-    /// How many turns run now.
-    pub async fn running(&self) -> usize {
-        self.ask_village(|answer| VillageMsg::Running { answer }).await.unwrap_or(0)
     }
 
     /// Asks the Conversation's actor. One that went to sleep or failed before it took the question is woken and asked
@@ -171,6 +181,6 @@ impl Engine {
     async fn ask_village<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> VillageMsg) -> Result<T, EngineError> {
         let (answer, answered) = oneshot::channel();
         self.village.cast(question(answer)).map_err(|_| EngineError::ShuttingDown)?;
-        answered.await.map_err(|_| EngineError::ShuttingDown)
+        answered.await.map_err(|_| EngineError::NoAnswer)
     }
 }

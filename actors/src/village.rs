@@ -19,7 +19,7 @@ use crate::{
         frame_log::FrameLog,
         mailbox::ConversationMsg,
     },
-    ports::journal::Leftover,
+    ports::journal::{Claimed, JournalError, Leftover},
     reply::reply,
     vocabulary::ConversationId,
 };
@@ -41,7 +41,8 @@ impl Default for Upkeep {
     }
 }
 
-/// Restarts within [`RESTART_WINDOW`] after which a failing actor is left asleep until somebody asks for it again.
+/// Restarts within [`RESTART_WINDOW`] after which a failing actor is left asleep until somebody asks for it again; the Village
+/// itself then ends what it left running.
 const RESTART_LIMIT: usize = 3;
 const RESTART_WINDOW: Duration = Duration::from_secs(60);
 
@@ -52,10 +53,12 @@ pub enum VillageMsg {
     Log { conversation: ConversationId, answer: oneshot::Sender<Arc<FrameLog>> },
     /// From the Engine: the Conversation has been deleted; ends its turn and its watchers.
     Delete { conversation: ConversationId },
-    /// From the Engine: end every running turn.
+    /// From the Engine: end every running turn, and wake nobody any more.
     ShutDown { answer: oneshot::Sender<()> },
-    /// From the Engine: how many turns run.
-    Running { answer: oneshot::Sender<usize> },
+    /// From the Engine: the Player gave another title.
+    Renamed { conversation: ConversationId, title: Option<String> },
+    /// From the Journal: a claim that the Village made for a Conversation whose actor keeps failing.
+    Ended { conversation: ConversationId, result: Result<Claimed, JournalError> },
     /// From the Engine: ends all readers.
     CloseLogs,
     /// From the Village's own clock.
@@ -71,6 +74,8 @@ pub struct Village {
 pub struct Seats {
     seats: HashMap<ConversationId, Seat>,
     by_actor: HashMap<ractor::ActorId, ConversationId>,
+    stopping: bool,
+    closed: bool,
 }
 
 impl Actor for Village {
@@ -91,22 +96,35 @@ impl Actor for Village {
         village: &mut Seats,
     ) -> Result<(), ActorProcessingErr> {
         match message {
+            // One who is not answered is told that Hamlet is being stopped, or asks again.
+            VillageMsg::Find { .. } if village.stopping => {}
             VillageMsg::Find { conversation, answer } => {
-                let handle = Box::pin(self.find(&myself, village, conversation)).await?;
-                reply(answer, handle);
+                match Box::pin(self.find(&myself, village, conversation)).await {
+                    Ok(handle) => reply(answer, handle),
+                    Err(error) => tracing::error!(%conversation, %error, "a conversation could not be woken"),
+                }
             }
             VillageMsg::Log { conversation, answer } => reply(answer, Arc::clone(&village.seat(conversation).log)),
             VillageMsg::Delete { conversation } => village.delete(conversation),
             VillageMsg::ShutDown { answer } => {
+                village.stopping = true;
                 village.tell_all(|| ConversationMsg::ShutDown);
                 reply(answer, ());
             }
-            VillageMsg::Running { answer } => {
-                let running = village.seats.values().filter(|seat| seat.log.running_turn().is_some()).count();
-                reply(answer, running);
+            VillageMsg::CloseLogs => {
+                village.closed = true;
+                village.seats.values().for_each(|seat| seat.log.close());
             }
-            VillageMsg::CloseLogs => village.seats.values().for_each(|seat| seat.log.close()),
-            VillageMsg::Sweep => village.sweep(self.upkeep.retire_after),
+            VillageMsg::Renamed { conversation, title } => {
+                village.tell(conversation, ConversationMsg::Renamed { title })
+            }
+            VillageMsg::Ended { conversation, result } => village.seat(conversation).end(result),
+            VillageMsg::Sweep => {
+                village.sweep(self.upkeep.retire_after);
+                for conversation in village.unended() {
+                    self.end_without_actor(&myself, conversation);
+                }
+            }
         }
         Ok(())
     }
@@ -122,8 +140,12 @@ impl Actor for Village {
             SupervisionEvent::ActorFailed(actor, error) => {
                 if let Some(conversation) = village.vacate(&actor) {
                     tracing::error!(%conversation, %error, "a conversation failed");
-                    if village.seat(conversation).may_restart(Instant::now(), RESTART_LIMIT, RESTART_WINDOW) {
-                        Box::pin(self.find(&myself, village, conversation)).await?;
+                    let seat = village.seat(conversation);
+                    if !seat.may_restart(Instant::now(), RESTART_LIMIT, RESTART_WINDOW) {
+                        seat.unended = true;
+                        self.end_without_actor(&myself, conversation);
+                    } else if let Err(error) = Box::pin(self.find(&myself, village, conversation)).await {
+                        tracing::error!(%conversation, %error, "a conversation could not be restarted");
                     }
                 }
             }
@@ -155,9 +177,25 @@ impl Village {
     }
 }
 
+impl Village {
+    /// Ends in the Journal what a Conversation left running that is not restarted any more, and shows its end.
+    fn end_without_actor(&self, myself: &ActorRef<VillageMsg>, conversation: ConversationId) {
+        let village = myself.clone();
+        let done = move |result| drop(village.cast(VillageMsg::Ended { conversation, result }));
+        self.ports.journal.claim(conversation, Leftover::Failed, Box::new(done));
+    }
+}
+
 impl Seats {
     fn seat(&mut self, conversation: ConversationId) -> &mut Seat {
-        self.seats.entry(conversation).or_default()
+        let closed = self.closed;
+        self.seats.entry(conversation).or_insert_with(|| {
+            let seat = Seat::default();
+            if closed {
+                seat.log.close();
+            }
+            seat
+        })
     }
 
     /// The actor is gone: its seat is free, its log sleeps unless a newer instance sits there already.
@@ -172,6 +210,17 @@ impl Seats {
             seat.log.close();
             seat.tell(ConversationMsg::Delete);
         }
+    }
+
+    fn tell(&self, conversation: ConversationId, message: ConversationMsg) {
+        if let Some(seat) = self.seats.get(&conversation) {
+            seat.tell(message);
+        }
+    }
+
+    /// Whose end is still to be stored.
+    fn unended(&self) -> Vec<ConversationId> {
+        self.seats.iter().filter(|(_, seat)| seat.unended).map(|(id, _)| *id).collect()
     }
 
     fn tell_all(&self, message: impl Fn() -> ConversationMsg) {

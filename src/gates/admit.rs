@@ -60,11 +60,13 @@ pub struct Joined {
     pub turn: TurnId,
     pub message: MessageId,
     pub cursor: u64,
+    /// Asked for before, under the same key.
+    pub repeated: bool,
 }
 
 impl From<Begun> for Joined {
     fn from(begun: Begun) -> Self {
-        Self { turn: begun.turn, message: begun.message, cursor: begun.cursor }
+        Self { turn: begun.turn, message: begun.message, cursor: begun.cursor, repeated: false }
     }
 }
 
@@ -148,7 +150,7 @@ async fn join_earlier(
             "This Idempotency-Key was used for another request. Use a new key for a new request.",
         ));
     }
-    Ok(Some(Joined { turn, message, cursor: first_seq.saturating_sub(1) }))
+    Ok(Some(Joined { turn, message, cursor: first_seq.saturating_sub(1), repeated: true }))
 }
 
 async fn admit_say(

@@ -181,6 +181,7 @@ async fn change(
             out(conn, row)
         })
         .await?;
+    app.engine.renamed(id, changed.title.clone());
     Ok(axum::Json(changed).into_response())
 }
 
@@ -253,6 +254,7 @@ async fn frames(
         signed_in,
         cursor,
         until: None,
+        seen: false,
     };
     Ok(watching.into_response())
 }

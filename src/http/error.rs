@@ -8,7 +8,11 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use hamlet_actors::{conversation::BeginRefusal, engine::EngineError, vocabulary::ErrorCode};
+use hamlet_actors::{
+    conversation::{AbortRefusal, BeginRefusal},
+    engine::EngineError,
+    vocabulary::ErrorCode,
+};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
@@ -194,9 +198,13 @@ impl From<EngineError> for ApiError {
             EngineError::Refused(BeginRefusal::Busy { running }) => {
                 Self::new(code, "A reply is still being written in this Conversation.").with(json!({"turnId": running}))
             }
-            EngineError::Mismatch(mismatch) => {
-                Self::new(code, "Another turn is running now.").with(json!({"turnId": mismatch.running}))
+            EngineError::NotAborted(AbortRefusal::Mismatch { running }) => {
+                Self::new(code, "Another turn is running now.").with(json!({"turnId": running}))
             }
+            EngineError::NotAborted(AbortRefusal::Store(_)) if code == ErrorCode::StoreUnavailable => {
+                Self::new(code, "The turn is being stopped; its end can't be stored yet.").after(Duration::from_secs(5))
+            }
+            EngineError::NotAborted(_) if code == ErrorCode::NotFound => Self::not_found(),
             EngineError::MailboxFull => {
                 Self::new(code, "Too many requests wait for this Conversation.").after(Duration::from_secs(1))
             }
@@ -206,7 +214,9 @@ impl From<EngineError> for ApiError {
                     .after(Duration::from_secs(5))
             }
             EngineError::Refused(BeginRefusal::Store(_)) if code == ErrorCode::NotFound => Self::not_found(),
-            error @ (EngineError::Refused(_) | EngineError::NoAnswer) => Self::internal(&error),
+            error @ (EngineError::Refused(_) | EngineError::NotAborted(_) | EngineError::NoAnswer) => {
+                Self::internal(&error)
+            }
         }
     }
 }

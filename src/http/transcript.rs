@@ -142,6 +142,6 @@ async fn variants(who: Who, Id(id): Id<MessageId>, State(app): State<Arc<App>>) 
             messages::variants(conn, row.key, id)
         })
         .await?;
-    let items: Vec<Message> = found.into_iter().map(|stored| stored.message).collect();
+    let items: Vec<Message> = found.into_iter().map(|stored| overlay(stored, &[])).collect();
     Ok(axum::Json(Page { items, next: None }).into_response())
 }

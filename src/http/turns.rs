@@ -8,7 +8,10 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
-use hamlet_actors::vocabulary::{ConversationId, NpcId, TurnId};
+use hamlet_actors::{
+    conversation::frame_log::FrameLog,
+    vocabulary::{ConversationId, MessageStatus, NpcId, PlayerId, TurnId},
+};
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 use serde_json::json;
@@ -22,7 +25,7 @@ use crate::{
     app::App,
     auth::{SignedIn, Who},
     gates::admit::{self, Joined, Repeatable, Say},
-    store::conversations,
+    store::{conversations, messages},
 };
 
 pub fn routes() -> Router<Arc<App>> {
@@ -111,17 +114,46 @@ async fn answer(
         let body = json!({"turnId": joined.turn, "messageId": joined.message, "cursor": joined.cursor});
         return Ok((StatusCode::ACCEPTED, axum::Json(body)).into_response());
     }
-    let cursor = watch::cursor_of(headers, None).map_or(joined.cursor, |cursor| cursor.max(joined.cursor));
+    let log = app.engine.log(id).await?;
+    let (cursor, seen) = resume(app, &log, id, signed_in.who.id, joined, headers).await?;
     let watching = Watching {
         store: app.store.clone(),
         accounts: app.accounts.clone(),
-        log: app.engine.log(id).await?,
+        log,
         conversation: id,
         signed_in,
         cursor,
         until: Some(joined.turn),
+        seen,
     };
     Ok(watching.into_response())
+}
+
+/// Where the stream begins, and whether the turn's end has been seen. Only a repeat can have seen anything: for a turn that
+/// has just begun, `Last-Event-ID` is none of its own.
+async fn resume(
+    app: &App,
+    log: &FrameLog,
+    id: ConversationId,
+    player: PlayerId,
+    joined: Joined,
+    headers: &HeaderMap,
+) -> Result<(u64, bool), ApiError> {
+    let Some(last) = watch::cursor_of(headers, None).filter(|_| joined.repeated) else {
+        return Ok((joined.cursor, false));
+    };
+    let (settled, ended) = app
+        .store
+        .read(move |conn| {
+            let row = conversations::of_player(conn, id, player)?;
+            let reply = messages::one(conn, row.key, joined.message)?;
+            let ended = (reply.message.status != MessageStatus::Running).then_some(reply.last_seq);
+            Ok((messages::settled_seq(conn, &row)?, ended))
+        })
+        .await?;
+    let newest = log.head().map_or(settled, |head| head.max(settled));
+    let cursor = last.min(newest).max(joined.cursor);
+    Ok((cursor, ended.is_some_and(|end| cursor >= end)))
 }
 
 /// JSON, unless the stream's type is asked for as well.

@@ -36,6 +36,8 @@ pub struct Watching {
     pub cursor: u64,
     /// The watch ends behind this turn's terminal frame.
     pub until: Option<TurnId>,
+    /// The reader has that frame already: the watch only says where it stands.
+    pub seen: bool,
 }
 
 /// The cursor that a request names: `Last-Event-ID` beats `?after=`; junk is ignored.
@@ -84,6 +86,10 @@ impl Reader {
             self.opened = true;
             // An id without data: a tab that drops before its first frame can come back.
             out.extend_from_slice(format!("id: {}\n\n", self.watching.cursor).as_bytes());
+            if self.watching.seen {
+                self.done = true;
+                return Some(out.into());
+            }
         }
         loop {
             match self.watcher.look(self.watching.cursor) {
@@ -138,15 +144,14 @@ impl Reader {
                     Some(floor) => floor,
                     None => messages::settled_seq(conn, &row)?,
                 };
-                let page = messages::ended_between(conn, row.key, cursor, upto, PAGE)?;
-                Ok((page, upto, ConversationStamp { title: row.title, updated_at: row.updated_at }))
+                let ended = messages::ended_between(conn, row.key, cursor, upto, PAGE)?;
+                Ok((ended, upto, ConversationStamp { title: row.title, updated_at: row.updated_at }))
             })
             .await;
         match read {
-            Ok((page, upto, stamp)) => {
-                let whole = page.len() < PAGE;
-                self.write_page(out, page, &stamp);
-                if whole && !self.done {
+            Ok((ended, upto, stamp)) => {
+                self.write_page(out, ended.messages, &stamp);
+                if !ended.more && !self.done {
                     self.watching.cursor = self.watching.cursor.max(upto);
                 }
             }

@@ -21,7 +21,7 @@ pub fn apply(conn: &Connection, claims: &mut Claims, batch: &Batch) -> Result<()
         match write {
             Write::Insert(message) => insert(conn, claims, claim, message)?,
             Write::Pieces { message, pieces } => append(conn, claims, *message, pieces)?,
-            Write::Checkpoint { message, body, through } => checkpoint(conn, claims, *message, body, *through)?,
+            Write::Fold { message, body, through } => fold(conn, claims, *message, body, *through)?,
             Write::Finish(message) => finish(conn, claims, message)?,
             Write::Supersede { left } => supersede(conn, claim, left)?,
             Write::Touch { updated_at, title } => touch(conn, claim, batch.last_seq, *updated_at, title.as_deref())?,
@@ -83,35 +83,35 @@ fn append(
     message: MessageId,
     pieces: &[(u64, Piece)],
 ) -> Result<(), StoreError> {
-    let running = claims.running(conn, message)?;
+    let key = claims.key_of(conn, message)?;
     let mut insert =
         conn.prepare_cached("INSERT INTO journal (message_key, seq, idx, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for (seq, piece) in pieces {
         let (index, kind, body) = piece_columns(piece)?;
-        let row = insert.insert((running.key, seq, index, kind, body.as_ref()))?;
-        running.first_row.get_or_insert(row);
+        let row = insert.insert((key, seq, index, kind, body.as_ref()))?;
+        claims.row(message, row);
     }
     Ok(())
 }
 
-fn checkpoint(
+fn fold(
     conn: &Connection,
     claims: &mut Claims,
     message: MessageId,
     body: &Body,
     through: u64,
 ) -> Result<(), StoreError> {
-    let running = claims.running(conn, message)?;
+    let key = claims.key_of(conn, message)?;
     conn.prepare_cached(
         "UPDATE messages SET text = ?2, parts = ?3, opaque = ?4, journaled_through = ?5 WHERE key = ?1",
     )?
-    .execute((running.key, body.text(), as_json(&body.parts)?, opaque_column(body)?, through))?;
-    running.first_row = None;
+    .execute((key, body.text(), as_json(&body.parts)?, opaque_column(body)?, through))?;
+    claims.fold(message);
     Ok(())
 }
 
 fn finish(conn: &Connection, claims: &mut Claims, message: &FinishedMessage) -> Result<(), StoreError> {
-    let key = claims.running(conn, message.id)?.key;
+    let key = claims.key_of(conn, message.id)?;
     conn.prepare_cached(
         "UPDATE messages SET status = ?2, text = ?3, parts = ?4, opaque = ?5, finish_reason = ?6, usage = ?7, error = ?8, \
          terminal = ?9, last_seq = ?10, finished_at = ?11 WHERE key = ?1",

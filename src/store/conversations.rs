@@ -240,10 +240,12 @@ impl Job for Tombstone {
         let found = of_player(conn, self.id, self.player)?;
         conn.prepare_cached("UPDATE conversations SET deleted_at = ?2 WHERE key = ?1")?
             .execute((found.key, self.at.as_millis()))?;
-        conn.prepare_cached(
-            "UPDATE messages SET status = 'withdrawn' WHERE conversation_key = ?1 AND status = 'running'",
-        )?
-        .execute([found.key])?;
+        let mut running = conn.prepare_cached(
+            "UPDATE messages SET status = 'withdrawn' WHERE conversation_key = ?1 AND status = 'running' RETURNING id",
+        )?;
+        for id in running.query_map([found.key], |row| rows::id(row, 0))? {
+            claims.end(MessageId(id?));
+        }
         claims.forget(self.id);
         Ok(())
     }

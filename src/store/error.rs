@@ -28,13 +28,6 @@ pub enum StoreError {
     Sqlite(rusqlite::Error),
 }
 
-impl StoreError {
-    /// Whether the store as a whole cannot commit now, so that trying again later may help.
-    pub fn is_unavailable(&self) -> bool {
-        matches!(self, Self::Unavailable(_))
-    }
-}
-
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         match &error {

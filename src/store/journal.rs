@@ -3,26 +3,34 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use crossbeam_channel::Sender;
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
     policy::window::Said,
     ports::journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Write},
-    vocabulary::{ConversationId, MessageId},
+    vocabulary::{ConversationId, MessageId, Timestamp},
 };
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::{Store, StoreError, batch, messages, recovery, writer::Job};
 
 /// Conversations that the writer remembers at most; others are read again.
 const REMEMBERED: usize = 100_000;
 /// Journal rows deleted in one transaction at most.
-const TRIM_CHUNK: usize = 5_000;
+const TRIM_CHUNK: i64 = 5_000;
+/// How long a repeat joins its first send.
+const KEYS_KEPT_MS: i64 = 48 * 3600 * 1000;
 
-/// What the writer knows of the Conversations it writes and the Messages that are running.
+/// What the writer knows of the Conversations it writes and the Messages that are running. What a job learns counts once
+/// its group is committed, and not at all when it is rolled back: rows are deleted by this knowledge.
 #[derive(Debug, Default)]
 pub struct Claims {
     conversations: HashMap<ConversationId, Claim>,
     running: HashMap<MessageId, Running>,
+    /// Of the job that runs now.
+    learning: Vec<Lesson>,
+    /// Of the jobs of this group that went well.
+    learnt: Vec<Lesson>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -33,10 +41,20 @@ pub struct Claim {
 
 /// A Message whose pieces are in the journal.
 #[derive(Debug, Clone, Copy)]
-pub struct Running {
-    pub key: i64,
+struct Running {
+    key: i64,
     /// The first journal row that the Message still needs.
-    pub first_row: Option<i64>,
+    first_row: Option<i64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Lesson {
+    Began(MessageId, Running),
+    /// A row was appended; the first one counts.
+    Row(MessageId, i64),
+    /// The fold is stored: no row is needed any more.
+    Folded(MessageId),
+    Ended(MessageId),
 }
 
 impl Claims {
@@ -66,24 +84,83 @@ impl Claims {
     }
 
     pub fn begin(&mut self, message: MessageId, key: i64) {
-        self.running.insert(message, Running { key, first_row: None });
+        self.learning.push(Lesson::Began(message, Running { key, first_row: None }));
     }
 
-    /// The running Message's key, read once.
-    pub fn running(&mut self, conn: &Connection, message: MessageId) -> Result<&mut Running, StoreError> {
-        match self.running.entry(message) {
-            std::collections::hash_map::Entry::Occupied(known) => Ok(known.into_mut()),
-            std::collections::hash_map::Entry::Vacant(unknown) => {
-                let key = conn
-                    .prepare_cached("SELECT key FROM messages WHERE id = ?1 AND status = 'running'")?
-                    .query_row([message.0.as_bytes()], |row| row.get(0))?;
-                Ok(unknown.insert(Running { key, first_row: None }))
-            }
+    /// The running Message's key.
+    pub fn key_of(&mut self, conn: &Connection, message: MessageId) -> Result<i64, StoreError> {
+        if let Some(running) = self.running.get(&message) {
+            return Ok(running.key);
         }
+        let key = conn
+            .prepare_cached("SELECT key FROM messages WHERE id = ?1 AND status = 'running'")?
+            .query_row([message.0.as_bytes()], |row| row.get(0))?;
+        // Unknown to this writer: whatever rows it has are needed.
+        let first_row = conn
+            .prepare_cached("SELECT min(id) FROM journal WHERE message_key = ?1")?
+            .query_row([key], |row| row.get(0))?;
+        self.running.insert(message, Running { key, first_row });
+        Ok(key)
+    }
+
+    pub fn row(&mut self, message: MessageId, row: i64) {
+        self.learning.push(Lesson::Row(message, row));
+    }
+
+    pub fn fold(&mut self, message: MessageId) {
+        self.learning.push(Lesson::Folded(message));
     }
 
     pub fn end(&mut self, message: MessageId) {
-        self.running.remove(&message);
+        self.learning.push(Lesson::Ended(message));
+    }
+
+    /// The first journal row that may belong to one of these Messages.
+    pub fn first_row_of(&self, messages: impl Iterator<Item = MessageId>) -> i64 {
+        messages
+            .map(|message| self.running.get(&message).and_then(|running| running.first_row).unwrap_or(0))
+            .min()
+            .unwrap_or(0)
+    }
+
+    /// The job went well: its lessons count when the group does.
+    pub fn keep(&mut self) {
+        self.learnt.append(&mut self.learning);
+    }
+
+    /// The job failed.
+    pub fn drop_lessons(&mut self) {
+        self.learning.clear();
+    }
+
+    /// The group is rolled back.
+    pub fn drop_group(&mut self) {
+        self.learning.clear();
+        self.learnt.clear();
+    }
+
+    /// The group is committed.
+    pub fn settle(&mut self) {
+        for lesson in self.learnt.drain(..) {
+            match lesson {
+                Lesson::Began(message, running) => {
+                    self.running.insert(message, running);
+                }
+                Lesson::Row(message, row) => {
+                    if let Some(running) = self.running.get_mut(&message) {
+                        running.first_row.get_or_insert(row);
+                    }
+                }
+                Lesson::Folded(message) => {
+                    if let Some(running) = self.running.get_mut(&message) {
+                        running.first_row = None;
+                    }
+                }
+                Lesson::Ended(message) => {
+                    self.running.remove(&message);
+                }
+            }
+        }
     }
 
     /// The lowest journal row that a running Message needs.
@@ -177,24 +254,46 @@ fn journal_error(error: StoreError) -> JournalError {
     }
 }
 
-/// Deletes journal rows below the first one that a running Message needs: by range, a chunk a transaction.
-#[derive(Debug, Default)]
-pub struct Trim;
+/// Deletes journal rows below the first one that a running Message needs, by range, and forgotten idempotency keys: a chunk
+/// a transaction, and again behind whatever waits meanwhile, until nothing is left.
+#[derive(Debug)]
+pub struct Trim {
+    jobs: Sender<Box<dyn Job>>,
+    more: bool,
+}
+
+impl Trim {
+    pub fn new(jobs: Sender<Box<dyn Job>>) -> Self {
+        Self { jobs, more: false }
+    }
+}
 
 impl Job for Trim {
     fn run(&mut self, conn: &Connection, claims: &mut Claims) -> Result<(), StoreError> {
-        let lowest: Option<i64> =
-            conn.prepare_cached("SELECT min(id) FROM journal")?.query_row([], |row| row.get(0)).optional()?.flatten();
-        let Some(lowest) = lowest else { return Ok(()) };
-        let chunk = lowest.saturating_add(i64::try_from(TRIM_CHUNK).unwrap_or(i64::MAX));
-        let below = claims.watermark().map_or(chunk, |needed| needed.min(chunk));
+        let forgotten = Timestamp::now().plus_millis(-KEYS_KEPT_MS).as_millis();
+        conn.prepare_cached("DELETE FROM idempotency WHERE created_at < ?1")?.execute([forgotten])?;
+        let (lowest, highest): (Option<i64>, Option<i64>) = conn
+            .prepare_cached("SELECT (SELECT min(id) FROM journal), (SELECT max(id) FROM journal)")?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (Some(lowest), Some(highest)) = (lowest, highest) else { return Ok(()) };
+        // The newest row stays, so that its number is not given again while older knowledge of it is about.
+        let free = claims.watermark().map_or(highest, |needed| needed.min(highest));
+        let below = free.min(lowest.saturating_add(TRIM_CHUNK));
         conn.prepare_cached("DELETE FROM journal WHERE id < ?1")?.execute([below])?;
+        self.more = below < free;
         Ok(())
     }
 
     fn done(self: Box<Self>, outcome: Result<(), StoreError>) {
-        if let Err(error) = outcome {
-            tracing::warn!(%error, "journal rows could not be deleted; tried again in a moment");
+        match outcome {
+            Ok(()) if self.more => {
+                let next = Box::new(Self::new(self.jobs.clone()));
+                if self.jobs.send(next).is_err() {
+                    tracing::debug!("the store is closing; the next start deletes the rest");
+                }
+            }
+            Ok(()) => {}
+            Err(error) => tracing::warn!(%error, "journal rows could not be deleted; tried again in a moment"),
         }
     }
 }

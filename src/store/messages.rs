@@ -14,6 +14,9 @@ use super::{
     rows::{self, MESSAGE, Stored},
 };
 
+/// Bytes of Parts in one read of what a watcher missed, about.
+const REPLAY_BYTES: usize = 1 << 20;
+
 /// Messages that a reader sees: not the ones that were superseded or withdrawn.
 const VISIBLE: &str = "m.status NOT IN ('superseded', 'withdrawn')";
 
@@ -52,15 +55,33 @@ pub fn ended_between(
     after: u64,
     upto: u64,
     limit: usize,
-) -> Result<Vec<Stored>, StoreError> {
+) -> Result<Ended, StoreError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key \
          WHERE m.conversation_key = ?1 AND m.last_seq > ?2 AND m.last_seq <= ?3 AND m.status NOT IN ('running', 'queued') \
          ORDER BY m.last_seq LIMIT ?4"
     );
     let mut statement = conn.prepare_cached(&sql)?;
-    let rows = statement.query_map((conversation, after, upto, limit), rows::message)?;
-    Ok(rows.collect::<Result<Vec<_>, _>>()?)
+    let mut rows = statement.query((conversation, after, upto, limit))?;
+    let mut ended = Ended { messages: Vec::new(), more: false };
+    let mut bytes = 0;
+    while let Some(row) = rows.next()? {
+        bytes += row.get_ref("parts")?.as_bytes_or_null().map_err(rusqlite::Error::from)?.map_or(0, <[u8]>::len);
+        ended.messages.push(rows::message(row)?);
+        if bytes >= REPLAY_BYTES || ended.messages.len() >= limit {
+            ended.more = true;
+            break;
+        }
+    }
+    Ok(ended)
+}
+
+/// A piece of what a watcher missed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    pub messages: Vec<Stored>,
+    /// Whether more may follow behind the last of them.
+    pub more: bool,
 }
 
 /// The highest seq before which nothing is running: what is behind it comes from the log. Without this bound a reader that
@@ -94,6 +115,10 @@ pub fn history(
         let one = Said::new(MessageId(rows::id(row, 0)?), row.get(1)?, rows::word::<Role>(row, 2)?, author, text);
         chars += one.chars;
         if chars > max_chars && !said.is_empty() {
+            // What is cut off begins in mid-exchange: a window holds whole ones.
+            while said.len() > 1 && said.last().is_some_and(|oldest: &Arc<Said>| oldest.role != Role::Player) {
+                said.pop();
+            }
             break;
         }
         said.push(Arc::new(one));

@@ -62,10 +62,7 @@ impl Readers {
 }
 
 /// Everything that one read sees is of one moment. It also costs one lock for all its statements instead of one for each.
-fn in_snapshot<T>(
-    conn: &Connection,
-    read: impl FnOnce(&Connection) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
+fn in_snapshot<T>(conn: &Connection, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
     if !conn.is_autocommit() {
         // An earlier read panicked in its snapshot.
         conn.execute_batch("ROLLBACK")?;

@@ -21,7 +21,7 @@ pub fn end_interrupted(conn: &mut Connection) -> Result<(), StoreError> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let left = running(&tx, "status = 'running'", [])?;
     let count = left.len();
-    end_all(&tx, left, Leftover::Interrupted)?;
+    end_all(&tx, left, Leftover::Interrupted, 0)?;
     // Nothing is running now, so that nothing needs these rows.
     tx.execute("DELETE FROM journal", [])?;
     tx.commit()?;
@@ -39,10 +39,11 @@ pub fn end_running(
     cause: Leftover,
 ) -> Result<u64, StoreError> {
     let left = running(conn, "status = 'running' AND conversation_key = ?1", [conversation])?;
+    let first_row = claims.first_row_of(left.iter().map(|message| message.id));
     for message in &left {
         claims.end(message.id);
     }
-    end_all(conn, left, cause)
+    end_all(conn, left, cause, first_row)
 }
 
 struct Left {
@@ -78,13 +79,15 @@ fn running<P: rusqlite::Params>(conn: &Connection, condition: &str, params: P) -
     Ok(left)
 }
 
-fn end_all(conn: &Connection, left: Vec<Left>, cause: Leftover) -> Result<u64, StoreError> {
+/// `first_row`: no earlier journal row belongs to one of them.
+fn end_all(conn: &Connection, left: Vec<Left>, cause: Leftover, first_row: i64) -> Result<u64, StoreError> {
     if left.is_empty() {
         return Ok(0);
     }
     let mut by_key: HashMap<i64, Left> = left.into_iter().map(|message| (message.key, message)).collect();
-    let mut statement = conn.prepare_cached("SELECT message_key, seq, idx, kind, body FROM journal ORDER BY id")?;
-    let mut rows = statement.query([])?;
+    let mut statement =
+        conn.prepare_cached("SELECT message_key, seq, idx, kind, body FROM journal WHERE id >= ?1 ORDER BY id")?;
+    let mut rows = statement.query([first_row])?;
     while let Some(row) = rows.next()? {
         let Some(message) = by_key.get_mut(&row.get(0)?) else { continue };
         let seq: u64 = row.get(1)?;

@@ -14,12 +14,14 @@ use std::{
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
-use super::{StoreError, checkpoint, journal::Claims};
+use super::{StoreError, housekeeping, journal::Claims};
 
 /// Jobs in one transaction at most: keeps the wait of the first one bounded.
 const GROUP: usize = 4096;
+/// Requests of routes that wait for their change; the next one waits in its own task.
+const WAITING: usize = 1024;
 
 /// One unit of change. `run` may be called once, `done` is called once, after the commit or its failure.
 pub trait Job: Send {
@@ -36,6 +38,8 @@ pub trait Job: Send {
 #[derive(Debug)]
 pub struct Writer {
     jobs: Sender<Box<dyn Job>>,
+    /// Bounds how many requests wait; Conversations are bound by their one batch in flight.
+    waiting: Semaphore,
     /// Held by nobody else: when it is gone, the housekeeping thread lets go of the queue.
     _alive: Arc<()>,
 }
@@ -44,15 +48,15 @@ impl Writer {
     pub fn start(conn: Connection, path: &Path) -> Result<Self, StoreError> {
         let (jobs, queue) = unbounded::<Box<dyn Job>>();
         let commits = Arc::new(AtomicU64::new(0));
-        // The checkpointer moves pages out of the log in the background; a commit never waits for that.
-        conn.pragma_update(None, "wal_autocheckpoint", 0)?;
+        // The housekeepinger moves pages out of the log in the background; a commit never waits for that.
+        conn.pragma_update(None, "wal_autohousekeeping", 0)?;
         let (alive, restart) = (Arc::new(()), Arc::new(AtomicBool::new(false)));
-        checkpoint::start(path, Arc::downgrade(&alive), Arc::clone(&commits), Arc::clone(&restart), jobs.clone())?;
+        housekeeping::start(path, Arc::downgrade(&alive), Arc::clone(&commits), Arc::clone(&restart), jobs.clone())?;
         thread::Builder::new()
             .name("store-write".to_owned())
             .spawn(move || write_all(&conn, &queue, &commits, &restart))
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        Ok(Self { jobs, _alive: alive })
+        Ok(Self { jobs, waiting: Semaphore::new(WAITING), _alive: alive })
     }
 
     pub fn submit(&self, job: Box<dyn Job>) {
@@ -66,6 +70,7 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
+        let _permit = self.waiting.acquire().await.map_err(|_| closed())?;
         let (answer, answered) = oneshot::channel();
         self.submit(Box::new(Change { change: Some(change), value: None, answer }));
         answered.await.map_err(|_| closed())?
@@ -107,7 +112,7 @@ fn write_all(conn: &Connection, queue: &Receiver<Box<dyn Job>>, commits: &Atomic
     // Ends when the last sender is gone.
     while let Ok(first) = queue.recv() {
         if restart.swap(false, Ordering::AcqRel) {
-            checkpoint::begin_log_anew(conn);
+            housekeeping::begin_log_anew(conn);
         }
         let mut group = vec![first];
         group.extend(queue.try_iter().take(GROUP - 1));
@@ -123,44 +128,62 @@ fn write_all(conn: &Connection, queue: &Receiver<Box<dyn Job>>, commits: &Atomic
 
 /// One outcome a job, in order.
 fn commit_group(conn: &Connection, claims: &mut Claims, group: &mut [Box<dyn Job>]) -> Vec<Result<(), StoreError>> {
-    if let Err(error) = execute(conn, "BEGIN IMMEDIATE") {
-        return refuse_all(group.len(), &error);
-    }
-    let mut outcomes = Vec::with_capacity(group.len());
-    for job in group.iter_mut() {
-        outcomes.push(run_alone(conn, claims, job.as_mut()));
-        if conn.is_autocommit() {
-            // SQLite gave the whole transaction up (disk full, I/O error): nothing of this group is stored.
-            let why = match outcomes.pop() {
-                Some(Err(error)) => error,
-                _ => StoreError::Unavailable("the transaction was given up".to_owned()),
-            };
-            return refuse_all(group.len(), &why);
+    let outcomes = run_group(conn, claims, group);
+    let outcomes = outcomes.and_then(|outcomes| execute(conn, "COMMIT").map(|()| outcomes));
+    match outcomes {
+        Ok(outcomes) => {
+            claims.settle();
+            outcomes
+        }
+        Err(error) => {
+            claims.drop_group();
+            if !conn.is_autocommit() && execute(conn, "ROLLBACK").is_err() {
+                tracing::error!("a transaction could neither be committed nor rolled back");
+            }
+            refuse_all(group.len(), &error)
         }
     }
-    if let Err(error) = execute(conn, "COMMIT") {
-        if !conn.is_autocommit() && execute(conn, "ROLLBACK").is_err() {
-            tracing::error!("a transaction could neither be committed nor rolled back");
-        }
-        return refuse_all(group.len(), &error);
-    }
-    outcomes
 }
 
-fn run_alone(conn: &Connection, claims: &mut Claims, job: &mut dyn Job) -> Result<(), StoreError> {
+/// Runs each job by itself. An error of the whole: nothing of the group may be committed.
+fn run_group(
+    conn: &Connection,
+    claims: &mut Claims,
+    group: &mut [Box<dyn Job>],
+) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    execute(conn, "BEGIN IMMEDIATE")?;
+    let mut outcomes = Vec::with_capacity(group.len());
+    for job in group.iter_mut() {
+        let outcome = run_alone(conn, claims, job.as_mut())?;
+        match &outcome {
+            Ok(()) => claims.keep(),
+            Err(_) => claims.drop_lessons(),
+        }
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+/// The job's own outcome; the outer error is one that takes the whole group with it.
+fn run_alone(conn: &Connection, claims: &mut Claims, job: &mut dyn Job) -> Result<Result<(), StoreError>, StoreError> {
     let alone = !job.is_one_statement();
     if alone {
         execute(conn, "SAVEPOINT job")?;
     }
     let result = catch_unwind(AssertUnwindSafe(|| job.run(conn, claims)))
         .unwrap_or_else(|_| Err(StoreError::Damaged("a change panicked".to_owned())));
-    if alone && result.is_err() && !conn.is_autocommit() {
-        execute(conn, "ROLLBACK TO job")?;
+    if conn.is_autocommit() {
+        // SQLite gave the whole transaction up (disk full, I/O error): nothing of this group is stored.
+        result?;
+        return Err(StoreError::Unavailable("the transaction was given up".to_owned()));
     }
-    if alone && !conn.is_autocommit() {
+    if alone {
+        if result.is_err() {
+            execute(conn, "ROLLBACK TO job")?;
+        }
         execute(conn, "RELEASE job")?;
     }
-    result
+    Ok(result)
 }
 
 fn execute(conn: &Connection, sql: &str) -> Result<(), StoreError> {

@@ -1,6 +1,9 @@
 //! Stories of turns over a real store, with a Provider that the test plays.
 
+#![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
+
 mod exits;
+mod faults;
 mod recovery;
 mod regenerate;
 mod talk;

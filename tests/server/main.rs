@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
 
 mod gates;
+mod resume;
 mod sse;
 mod turns;

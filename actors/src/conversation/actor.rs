@@ -5,10 +5,10 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken};
 
 use super::{
-    Aborted, Answer, BeginRefusal, Begun, Conversation, Effect, Event, Published, Ticket, TurnMismatch,
+    AbortRefusal, Aborted, Answer, BeginRefusal, Begun, Conversation, Effect, Event, Published, Ticket,
     effect::CancelReason, frame_log::FrameLog, mailbox::ConversationMsg,
 };
 use crate::{
@@ -32,6 +32,8 @@ pub struct Ports {
     pub journal: Arc<dyn Journal>,
     pub clock: Arc<dyn Clock>,
     pub windows: Arc<WindowCache>,
+    /// Turns that are admitted or run, in all Conversations.
+    pub turns: TaskTracker,
 }
 
 pub struct ConversationActor {
@@ -52,17 +54,15 @@ pub struct Awake {
     log: Arc<FrameLog>,
     answers: HashMap<Ticket, Waiter>,
     next_ticket: u64,
-    /// The plan of the turn that is asked for right now; gone when it is refused.
-    plan: Option<Box<TurnPlan>>,
+    /// Plans of turns that were asked for; gone with their answer.
+    plans: HashMap<TurnId, Box<TurnPlan>>,
     running: Option<Running>,
-    /// Came before the claim was answered.
-    early: Vec<ConversationMsg>,
     shutting_down: bool,
 }
 
 enum Waiter {
-    Begin(oneshot::Sender<Result<Begun, BeginRefusal>>),
-    Abort(oneshot::Sender<Result<Aborted, TurnMismatch>>),
+    Begin(TurnId, oneshot::Sender<Result<Begun, BeginRefusal>>),
+    Abort(oneshot::Sender<Result<Aborted, AbortRefusal>>),
 }
 
 /// The turn's task. Dropping it ends it at once.
@@ -71,6 +71,8 @@ struct Running {
     cancel: Cancel,
     gate: Arc<Gate>,
     release: Option<oneshot::Sender<()>>,
+    /// Counts the turn until its end is stored.
+    _counted: TaskTrackerToken,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -87,9 +89,8 @@ impl Actor for ConversationActor {
             log: waking.log,
             answers: HashMap::new(),
             next_ticket: 0,
-            plan: None,
+            plans: HashMap::new(),
             running: None,
-            early: Vec::new(),
             shutting_down: false,
         };
         self.perform(&myself, &mut awake, effects)?;
@@ -115,16 +116,11 @@ impl ConversationActor {
     ) -> Result<(), ActorProcessingErr> {
         let now = self.ports.clock.now();
         let event = match message {
-            early @ (ConversationMsg::Begin { .. } | ConversationMsg::Abort { .. } | ConversationMsg::Retire)
-                if !awake.conversation.is_claimed() =>
-            {
-                awake.early.push(early);
-                return Ok(());
-            }
             ConversationMsg::Begin { mut begin, plan, answer, permit: _ } => {
                 begin.now = now;
-                awake.plan = Some(plan);
-                Event::BeginAsked { begin, ticket: awake.ticket(Waiter::Begin(answer)) }
+                awake.plans.insert(begin.turn, plan);
+                let ticket = awake.ticket(Waiter::Begin(begin.turn, answer));
+                Event::BeginAsked { begin, ticket }
             }
             ConversationMsg::Abort { turn, answer, permit: _ } => {
                 Event::AbortAsked { turn, ticket: awake.ticket(Waiter::Abort(answer)) }
@@ -133,7 +129,7 @@ impl ConversationActor {
             ConversationMsg::TurnEnded { turn, tail, usage, ending } => {
                 Event::TurnEnded { turn, tail, usage, ending, now }
             }
-            ConversationMsg::Claimed(result) => Event::Claimed { result, now },
+            ConversationMsg::Claimed(result) => Event::Claimed(result),
             ConversationMsg::Settled(outcome) => Event::Settled { outcome, now },
             ConversationMsg::RetryDue => Event::RetryDue,
             ConversationMsg::Retire => {
@@ -147,16 +143,11 @@ impl ConversationActor {
                 awake.cancel(Ending::ShutDown);
                 return Ok(());
             }
-            ConversationMsg::Delete => {
-                awake.cancel(Ending::Aborted);
-                myself.stop(None);
-                return Ok(());
-            }
+            ConversationMsg::Renamed { title } => Event::Renamed { title },
+            ConversationMsg::Delete => Event::Deleted,
         };
         let effects = awake.conversation.apply(event);
-        self.perform(myself, awake, effects)?;
-        awake.plan = None;
-        Ok(())
+        self.perform(myself, awake, effects)
     }
 
     fn perform(
@@ -173,7 +164,7 @@ impl ConversationActor {
                     let done = move |outcome| drop(actor.cast(ConversationMsg::Settled(outcome)));
                     self.ports.journal.submit(batch, Box::new(done));
                 }
-                Effect::Prepare { turn, before_position } => self.prepare(myself, awake, turn, before_position),
+                Effect::Prepare { turn, before_position } => self.prepare(myself, awake, turn, before_position)?,
                 Effect::Release(turn) => awake.release(turn),
                 Effect::Cancel(turn, reason) => {
                     let ending = match reason {
@@ -194,12 +185,7 @@ impl ConversationActor {
                 Effect::ForgetWindow => self.ports.windows.forget(awake.id),
                 Effect::Taken(turn) => awake.open_gate(turn),
                 Effect::Answer(ticket, answer) => awake.answer(ticket, answer),
-                Effect::Replay => {
-                    awake.log.wake(awake.conversation.last_seq());
-                    for early in std::mem::take(&mut awake.early) {
-                        self.take(myself, awake, early)?;
-                    }
-                }
+                Effect::Wake { last_seq } => awake.log.wake(last_seq),
                 Effect::RetryLater => drop(myself.send_after(RETRY_AFTER, || ConversationMsg::RetryDue)),
                 Effect::Quit(JournalError::Gone) => myself.stop(Some("the conversation is gone".to_owned())),
                 Effect::Quit(error) => return Err(error.into()),
@@ -217,8 +203,14 @@ impl ConversationActor {
         self.ports.journal.claim(id, cause, Box::new(done));
     }
 
-    fn prepare(&self, myself: &ActorRef<ConversationMsg>, awake: &mut Awake, turn: TurnId, before_position: i64) {
-        let Some(plan) = awake.plan.take() else { return };
+    fn prepare(
+        &self,
+        myself: &ActorRef<ConversationMsg>,
+        awake: &mut Awake,
+        turn: TurnId,
+        before_position: i64,
+    ) -> Result<(), ActorProcessingErr> {
+        let plan = awake.plans.remove(&turn).ok_or("a turn without a plan was admitted")?;
         let (release, released) = oneshot::channel();
         let (cancel, cancelled) = cancellation();
         let gate = Arc::new(Gate::default());
@@ -236,10 +228,18 @@ impl ConversationActor {
             gate: Arc::clone(&gate),
         };
         let task = AbortOnDropHandle::new(tokio::spawn(task.run()));
-        awake.running = Some(Running { turn, cancel, gate, release: Some(release), _task: task });
+        awake.running = Some(Running {
+            turn,
+            cancel,
+            gate,
+            release: Some(release),
+            _counted: self.ports.turns.token(),
+            _task: task,
+        });
         if awake.shutting_down {
             awake.cancel(Ending::ShutDown);
         }
+        Ok(())
     }
 }
 
@@ -254,7 +254,10 @@ impl Awake {
     /// Answers whoever holds the ticket; one who has gone needs no answer.
     fn answer(&mut self, ticket: Ticket, answer: Answer) {
         match (self.answers.remove(&ticket), answer) {
-            (Some(Waiter::Begin(waiter)), Answer::Begun(begun)) => reply(waiter, begun),
+            (Some(Waiter::Begin(turn, waiter)), Answer::Begun(begun)) => {
+                self.plans.remove(&turn);
+                reply(waiter, begun);
+            }
             (Some(Waiter::Abort(waiter)), Answer::Aborted(aborted)) => reply(waiter, aborted),
             (waiter, answer) => {
                 tracing::error!(?ticket, ?answer, known = waiter.is_some(), "an answer for nobody");

@@ -46,8 +46,10 @@ pub enum Effect {
     /// What the turn reported is durable: it may report more.
     Taken(TurnId),
     Answer(Ticket, Answer),
-    /// Take up what waited for the claim.
-    Replay,
+    /// The claim is answered: the log begins behind this seq.
+    Wake {
+        last_seq: u64,
+    },
     RetryLater,
     /// This instance can't go on; the Village decides what follows.
     Quit(JournalError),
@@ -69,7 +71,7 @@ pub enum Published {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     Begun(Result<Begun, BeginRefusal>),
-    Aborted(Result<Aborted, TurnMismatch>),
+    Aborted(Result<Aborted, AbortRefusal>),
 }
 
 /// The turn is admitted and stored.
@@ -100,8 +102,11 @@ pub struct Aborted {
     pub turn: Option<TurnId>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("another turn is running")]
-pub struct TurnMismatch {
-    pub running: TurnId,
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AbortRefusal {
+    #[error("another turn is running")]
+    Mismatch { running: TurnId },
+    /// The turn is asked to stop; that it has stopped can't be stored now.
+    #[error("the turn's end could not be stored")]
+    Store(JournalError),
 }

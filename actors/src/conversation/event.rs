@@ -13,7 +13,7 @@ pub struct Ticket(pub u64);
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// The claim was answered. Until then everything else waits.
-    Claimed { result: Result<Claimed, JournalError>, now: Timestamp },
+    Claimed(Result<Claimed, JournalError>),
     /// A turn is asked for; refused while one runs.
     BeginAsked { begin: Box<Begin>, ticket: Ticket },
     /// The turn decoded these. Comes from the turn's task, one at a time: the next waits for `Effect::Taken`.
@@ -24,8 +24,12 @@ pub enum Event {
     AbortAsked { turn: Option<TurnId>, ticket: Ticket },
     /// The batch in flight was committed, or not.
     Settled { outcome: Result<(), JournalError>, now: Timestamp },
-    /// Time to try the batch in flight again.
+    /// Time to try the claim, or the batch in flight, again.
     RetryDue,
+    /// The Player gave another title, or took it away.
+    Renamed { title: Option<String> },
+    /// The Conversation was deleted.
+    Deleted,
 }
 
 /// A turn that passed every gate.

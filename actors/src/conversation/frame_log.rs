@@ -116,12 +116,6 @@ impl FrameLog {
         }
     }
 
-    /// Bytes that the log holds.
-    pub fn weight(&self) -> usize {
-        let log = self.log.borrow();
-        log.bytes.capacity() + log.entries.capacity() * size_of::<Entry>()
-    }
-
     pub fn running_turn(&self) -> Option<TurnId> {
         self.log.borrow().turn
     }
@@ -243,7 +237,10 @@ impl Watcher {
         match log.floor {
             None => Look::Dormant,
             Some(floor) if cursor < floor => Look::Behind { floor },
-            Some(_) if cursor < log.head => Look::Frames(log.lines(cursor, LOOK_LIMIT)),
+            // The newest seq may be a gap: then there is nothing to show, and nothing to wait for either.
+            Some(_) if log.entries.last().is_some_and(|newest| cursor < newest.seq) => {
+                Look::Frames(log.lines(cursor, LOOK_LIMIT))
+            }
             Some(_) if log.closed => Look::Closed,
             Some(_) => Look::UpToDate,
         }

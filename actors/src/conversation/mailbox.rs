@@ -2,7 +2,7 @@
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::{Aborted, Begin, BeginRefusal, Begun, TurnMismatch};
+use super::{AbortRefusal, Aborted, Begin, BeginRefusal, Begun};
 use crate::{
     policy::outcome::Ending,
     ports::journal::{Claimed, JournalError},
@@ -21,7 +21,7 @@ pub enum ConversationMsg {
         permit: OwnedSemaphorePermit,
     },
     /// From the Engine: stop. Answered after the terminal frame is committed; at once when nothing runs.
-    Abort { turn: Option<TurnId>, answer: oneshot::Sender<Result<Aborted, TurnMismatch>>, permit: OwnedSemaphorePermit },
+    Abort { turn: Option<TurnId>, answer: oneshot::Sender<Result<Aborted, AbortRefusal>>, permit: OwnedSemaphorePermit },
     /// From the turn's task: decoded pieces; the turn's gate opens once they are durable. Too late: dropped.
     Deltas { turn: TurnId, deltas: Vec<Delta> },
     /// From the turn's task, the last thing it says. Too late: ignored.
@@ -36,6 +36,8 @@ pub enum ConversationMsg {
     Retire,
     /// From the Village: the process is being stopped; end what runs.
     ShutDown,
+    /// From the Village: the Player gave another title.
+    Renamed { title: Option<String> },
     /// From the Village: the Conversation is deleted; end what runs, without waiting for more.
     Delete,
 }

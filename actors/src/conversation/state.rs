@@ -5,23 +5,25 @@ use std::sync::Arc;
 
 use crate::{
     policy::{outcome, outcome::Ending, window::Said},
-    ports::journal::{Batch, Claimed, FinishedMessage, IdempotentTurn, JournalError, Leftover, NewMessage, Write},
+    ports::journal::{Batch, Claimed, FinishedMessage, JournalError, Leftover, NewMessage, Write},
     vocabulary::{
-        Body, ConversationId, ConversationStamp, Delta, Finish, Frame, Hop, MessageStatus, Part, Piece, Role, Start,
-        StartedMessage, Timestamp, TurnId, TurnStamp, TurnState, merge, title_of,
+        ConversationId, ConversationStamp, Delta, Finish, Frame, MessageStatus, Piece, Role, Timestamp, TurnId,
+        TurnStamp, TurnState, merge,
     },
 };
 
 use super::{
-    effect::{Aborted, Answer, BeginRefusal, CancelReason, Effect, Published, TurnMismatch},
+    admission::{Place, admit},
+    effect::{AbortRefusal, Aborted, Answer, BeginRefusal, CancelReason, Effect, Published},
     event::{Begin, Event, Intent, Ticket},
+    frames,
     turn_state::{InFlight, Then, Turn},
 };
 
 /// A Provider is cancelled when the store has not committed for so long.
 const STORE_PATIENCE_MS: i64 = 10_000;
 /// The fold of a Message that runs longer is stored apart, so that it keeps no old rows in the Journal.
-const CHECKPOINT_AFTER_MS: i64 = 30_000;
+const FOLD_AFTER_MS: i64 = 30_000;
 
 /// All that a Conversation keeps while its actor is awake. It holds no history.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +34,10 @@ pub struct Conversation {
     next_position: i64,
     title: Option<String>,
     claimed: bool,
+    /// Why an earlier instance may have left something running.
+    cause: Leftover,
+    /// Asked before the claim was answered.
+    early: Vec<Event>,
     turn: Option<Box<Turn>>,
     in_flight: Option<Box<InFlight>>,
     /// Since when the batch in flight has been refused by the store.
@@ -54,6 +60,8 @@ impl Conversation {
             next_position: 0,
             title: None,
             claimed: false,
+            cause,
+            early: Vec::new(),
             turn: None,
             in_flight: None,
             trouble: None,
@@ -61,16 +69,9 @@ impl Conversation {
         (state, vec![Effect::Claim(cause)])
     }
 
-    pub fn is_claimed(&self) -> bool {
-        self.claimed
-    }
-
+    /// Whether nothing runs, is on its way, or waits.
     pub fn is_idle(&self) -> bool {
-        self.claimed && self.turn.is_none() && self.in_flight.is_none()
-    }
-
-    pub fn last_seq(&self) -> u64 {
-        self.last_seq
+        self.turn.is_none() && self.in_flight.is_none() && self.early.is_empty()
     }
 
     pub fn running_turn(&self) -> Option<TurnId> {
@@ -80,8 +81,12 @@ impl Conversation {
     /// Takes a fact in and answers what is to be done about it, in order.
     pub fn apply(&mut self, event: Event) -> Vec<Effect> {
         match event {
-            Event::Claimed { result: Ok(claimed), now: _ } => self.on_claimed(claimed),
-            Event::Claimed { result: Err(error), now: _ } => vec![Effect::Quit(error)],
+            Event::Claimed(Ok(claimed)) => self.on_claimed(claimed),
+            Event::Claimed(Err(error)) => self.on_unclaimed(error),
+            early @ (Event::BeginAsked { .. } | Event::AbortAsked { .. }) if !self.claimed => {
+                self.early.push(early);
+                Vec::new()
+            }
             Event::BeginAsked { begin, ticket } => self.on_begin(*begin, ticket),
             Event::DeltasArrived { turn, deltas, now } => self.on_deltas(turn, deltas, now),
             Event::TurnEnded { turn, tail, usage, ending, now } => {
@@ -98,6 +103,11 @@ impl Conversation {
             Event::Settled { outcome: Ok(()), now } => self.on_committed(now),
             Event::Settled { outcome: Err(error), now } => self.on_refused(error, now),
             Event::RetryDue => self.on_retry(),
+            Event::Renamed { title } => {
+                self.title = title;
+                Vec::new()
+            }
+            Event::Deleted => self.on_gone(),
         }
     }
 
@@ -107,7 +117,50 @@ impl Conversation {
         self.next_position = claimed.next_position;
         self.title = claimed.title;
         self.claimed = true;
-        vec![Effect::Replay]
+        let mut effects = vec![Effect::Wake { last_seq: self.last_seq }];
+        for early in std::mem::take(&mut self.early) {
+            effects.extend(self.apply(early));
+        }
+        effects
+    }
+
+    /// Whoever waits is told at once; the claim of a store that can't commit is tried again, so that what an earlier
+    /// instance left running ends as soon as it can.
+    fn on_unclaimed(&mut self, error: JournalError) -> Vec<Effect> {
+        let mut effects = self.refuse_everybody(&error);
+        effects.push(match error {
+            JournalError::Unavailable(_) => Effect::RetryLater,
+            error => Effect::Quit(error),
+        });
+        effects
+    }
+
+    fn on_gone(&mut self) -> Vec<Effect> {
+        let mut effects: Vec<Effect> = Vec::new();
+        effects.extend(self.turn.as_ref().map(|turn| Effect::Cancel(turn.id, CancelReason::Abort)));
+        effects.extend(self.refuse_everybody(&JournalError::Gone));
+        effects.push(Effect::Quit(JournalError::Gone));
+        effects
+    }
+
+    /// Answers all who wait that nothing of what they asked could be stored.
+    fn refuse_everybody(&mut self, error: &JournalError) -> Vec<Effect> {
+        let (mut begins, mut aborts) = (Vec::new(), Vec::new());
+        for early in std::mem::take(&mut self.early) {
+            match early {
+                Event::BeginAsked { ticket, .. } => begins.push(ticket),
+                Event::AbortAsked { ticket, .. } => aborts.push(ticket),
+                _ => {}
+            }
+        }
+        if let Some(turn) = self.turn.as_mut() {
+            begins.append(&mut turn.begin_waiters);
+            aborts.append(&mut turn.abort_waiters);
+        }
+        let begun = Answer::Begun(Err(BeginRefusal::Store(error.clone())));
+        let aborted = Answer::Aborted(Err(AbortRefusal::Store(error.clone())));
+        let begins = begins.into_iter().map(|ticket| Effect::Answer(ticket, begun.clone()));
+        begins.chain(aborts.into_iter().map(|ticket| Effect::Answer(ticket, aborted.clone()))).collect()
     }
 
     fn on_begin(&mut self, begin: Begin, ticket: Ticket) -> Vec<Effect> {
@@ -140,113 +193,21 @@ impl Conversation {
             Intent::Send { .. } => self.next_position,
             Intent::Regenerate { first_position, .. } => first_position,
         };
-        self.admit(begin, ticket);
-        let mut effects = vec![Effect::Prepare { turn, before_position }];
-        effects.extend(self.in_flight.as_ref().map(|flight| Effect::Submit(flight.batch.clone())));
-        effects
-    }
-
-    /// Makes the one transaction of an admission: the Player's Message, the title, the time of activity, the NPC's
-    /// Message, the idempotency key.
-    fn admit(&mut self, begin: Begin, ticket: Ticket) {
-        let cursor = self.last_seq;
-        let mut seq = cursor;
-        let mut writes = Vec::new();
-        let mut frames = Vec::new();
-        let mut title = None;
-        let mut player = None;
-        let (supersedes, variant_of) = match begin.intent {
-            Intent::Send { message, author, text, client_id } => {
-                if self.title.is_none() {
-                    title = Some(title_of(&text)).filter(|title| !title.is_empty());
-                }
-                let stamp =
-                    ConversationStamp { title: title.clone().or_else(|| self.title.clone()), updated_at: begin.now };
-                let body = Body { parts: vec![Part::text(text)], ..Body::default() };
-                let stored = Arc::new(NewMessage {
-                    id: message,
-                    turn_id: begin.turn,
-                    role: Role::Player,
-                    author,
-                    position: self.next_position,
-                    status: MessageStatus::Complete,
-                    body,
-                    hop: Hop { count: 0, limit: begin.hop.limit },
-                    supersedes: Vec::new(),
-                    variant_of: None,
-                    model: None,
-                    client_id,
-                    first_seq: seq + 1,
-                    last_seq: seq + 3,
-                    created_at: begin.now,
-                });
-                frames.extend(whole_frames(self.id, &stored, stamp, &mut seq));
-                writes.push(Write::Insert(Arc::clone(&stored)));
-                player = Some(stored);
-                (Vec::new(), None)
-            }
-            Intent::Regenerate { supersedes, variant_of, .. } => (supersedes, variant_of),
+        let place = Place {
+            conversation: self.id,
+            cursor: self.last_seq,
+            next_position: self.next_position,
+            title: self.title.as_deref(),
         };
-        let position = self.next_position + i64::from(player.is_some());
-        seq += 1;
-        let reply = Arc::new(NewMessage {
-            id: begin.reply,
-            turn_id: begin.turn,
-            role: Role::Npc,
-            author: begin.speaker.clone(),
-            position,
-            status: MessageStatus::Running,
-            body: Body::default(),
-            hop: begin.hop,
-            supersedes: supersedes.clone(),
-            variant_of,
-            model: Some(begin.model.clone()),
-            client_id: None,
-            first_seq: seq,
-            last_seq: seq,
-            created_at: begin.now,
-        });
-        frames.push((seq, start_frame(self.id, &reply, MessageStatus::Running)));
-        writes.push(Write::Insert(reply));
-        writes.push(Write::Touch { updated_at: begin.now, title });
-        if let Some(key) = begin.idempotency.clone() {
-            writes.push(Write::Remember(IdempotentTurn {
-                player: key.player,
-                key: key.key,
-                body_hash: key.body_hash,
-                turn: begin.turn,
-                message: begin.reply,
-                first_seq: cursor + 1,
-                at: begin.now,
-            }));
-        }
-        self.turn = Some(Box::new(Turn {
-            id: begin.turn,
-            message: begin.reply,
-            speaker: begin.speaker,
-            provider_name: begin.provider_name,
-            model: begin.model,
-            hop: begin.hop,
-            position,
-            body: Body::default(),
-            pending: Vec::new(),
-            reporting: false,
-            usage: None,
-            ending: None,
-            abort_waiters: Vec::new(),
-            idempotency: begin.idempotency,
-            begin_waiters: vec![ticket],
-            cursor,
-            supersedes,
-            regenerated: player.is_none(),
-            checkpointed: begin.now,
-            checkpoint_due: false,
-        }));
+        let admitted = admit(place, begin, ticket);
+        let batch = self.batch(admitted.last_seq, admitted.writes);
+        self.turn = Some(Box::new(admitted.turn));
         self.in_flight = Some(Box::new(InFlight {
-            batch: self.batch(seq, writes),
-            publish: vec![Published::Frames(frames)],
-            then: Then::Admitted { player },
+            batch: batch.clone(),
+            publish: vec![Published::Frames(admitted.frames)],
+            then: Then::Admitted { player: admitted.player },
         }));
+        vec![Effect::Prepare { turn, before_position }, Effect::Submit(batch)]
     }
 
     fn on_deltas(&mut self, turn: TurnId, deltas: Vec<Delta>, now: Timestamp) -> Vec<Effect> {
@@ -255,18 +216,26 @@ impl Conversation {
         };
         merge(&mut running.pending, deltas);
         running.reporting = true;
-        running.checkpoint_due = now.as_millis() - running.checkpointed.as_millis() > CHECKPOINT_AFTER_MS;
+        running.fold_due = now.as_millis() - running.folded_at.as_millis() > FOLD_AFTER_MS;
         self.flush(now)
     }
 
     fn on_abort(&mut self, turn: Option<TurnId>, ticket: Ticket) -> Vec<Effect> {
         match (self.turn.as_mut(), turn) {
             (Some(running), asked) if asked.is_none_or(|asked| asked == running.id) => {
-                running.abort_waiters.push(ticket);
-                vec![Effect::Cancel(running.id, CancelReason::Abort)]
+                let mut effects = vec![Effect::Cancel(running.id, CancelReason::Abort)];
+                if self.trouble.is_some() {
+                    // It stops now; when its end is stored nobody knows.
+                    let why = JournalError::Unavailable("the turn's end is not stored yet".to_owned());
+                    effects.push(Effect::Answer(ticket, Answer::Aborted(Err(AbortRefusal::Store(why)))));
+                } else {
+                    running.abort_waiters.push(ticket);
+                }
+                effects
             }
             (Some(running), _) => {
-                vec![Effect::Answer(ticket, Answer::Aborted(Err(TurnMismatch { running: running.id })))]
+                let mismatch = AbortRefusal::Mismatch { running: running.id };
+                vec![Effect::Answer(ticket, Answer::Aborted(Err(mismatch)))]
             }
             (None, asked) => vec![Effect::Answer(ticket, Answer::Aborted(Ok(Aborted { aborted: false, turn: asked })))],
         }
@@ -293,10 +262,9 @@ impl Conversation {
         let mut seq = self.last_seq;
         let turn = self.turn.as_mut()?;
         let (mut writes, publish) = pending_writes(turn, &mut seq);
-        if turn.checkpoint_due {
-            turn.checkpoint_due = false;
-            turn.checkpointed = now;
-            writes.push(Write::Checkpoint { message: turn.message, body: Arc::new(turn.body.clone()), through: seq });
+        if std::mem::take(&mut turn.fold_due) {
+            turn.folded_at = now;
+            writes.push(Write::Fold { message: turn.message, body: Arc::new(turn.body.clone()), through: seq });
         }
         let taken = std::mem::take(&mut turn.reporting);
         Some(InFlight { batch: self.batch(seq, writes), publish, then: Then::Appended { taken } })
@@ -412,26 +380,19 @@ impl Conversation {
         if let Then::Admitted { .. } = flight.then {
             return self.refuse_admission(error);
         }
+        self.in_flight = Some(flight);
         match error {
-            JournalError::Unavailable(_) => {
-                self.in_flight = Some(flight);
-                self.in_trouble(now)
-            }
-            error => {
-                self.in_flight = Some(flight);
-                vec![Effect::Quit(error)]
-            }
+            JournalError::Unavailable(_) => self.in_trouble(now),
+            JournalError::Gone => self.on_gone(),
+            error => vec![Effect::Quit(error)],
         }
     }
 
     fn refuse_admission(&mut self, error: JournalError) -> Vec<Effect> {
-        let Some(turn) = self.turn.take() else { return Vec::new() };
-        let mut effects = vec![Effect::Cancel(turn.id, CancelReason::StoreUnavailable)];
-        let stopped = Aborted { aborted: true, turn: Some(turn.id) };
-        effects
-            .extend(turn.abort_waiters.into_iter().map(|waiter| Effect::Answer(waiter, Answer::Aborted(Ok(stopped)))));
-        let refused = Answer::Begun(Err(BeginRefusal::Store(error.clone())));
-        effects.extend(turn.begin_waiters.into_iter().map(|waiter| Effect::Answer(waiter, refused.clone())));
+        let mut effects = self.refuse_everybody(&error);
+        if let Some(turn) = self.turn.take() {
+            effects.push(Effect::Cancel(turn.id, CancelReason::StoreUnavailable));
+        }
         if !matches!(error, JournalError::Unavailable(_) | JournalError::Refused(_)) {
             effects.push(Effect::Quit(error));
         }
@@ -452,6 +413,9 @@ impl Conversation {
     }
 
     fn on_retry(&mut self) -> Vec<Effect> {
+        if !self.claimed {
+            return vec![Effect::Claim(self.cause)];
+        }
         self.in_flight.as_ref().map(|flight| Effect::Submit(flight.batch.clone())).into_iter().collect()
     }
 
@@ -469,64 +433,16 @@ fn pending_writes(turn: &mut Turn, seq: &mut u64) -> (Vec<Write>, Vec<Published>
     let mut writes = Vec::with_capacity(2);
     let leaving = std::mem::take(&mut turn.supersedes);
     if !leaving.is_empty() {
-        let left = leaving.into_iter().map(|id| (id, next(seq))).collect();
+        let left = leaving.into_iter().map(|id| (id, frames::next(seq))).collect();
         writes.push(Write::Supersede { left });
     }
-    let pieces: Arc<[(u64, Piece)]> = placed.into_iter().map(|piece| (next(seq), piece)).collect();
+    let pieces: Arc<[(u64, Piece)]> = placed.into_iter().map(|piece| (frames::next(seq), piece)).collect();
     writes.push(Write::Pieces { message: turn.message, pieces: Arc::clone(&pieces) });
     (writes, vec![Published::Pieces { message: turn.message, pieces }])
 }
 
-fn next(seq: &mut u64) -> u64 {
-    *seq += 1;
-    *seq
-}
-
 fn said(message: &NewMessage) -> Arc<Said> {
     Arc::new(Said::new(message.id, message.position, message.role, message.author.clone(), &message.body.text()))
-}
-
-fn start_frame(conversation: ConversationId, message: &NewMessage, status: MessageStatus) -> Frame {
-    Frame::Start(Start {
-        conversation_id: conversation,
-        turn_id: message.turn_id,
-        message: StartedMessage {
-            id: message.id,
-            role: message.role,
-            author: message.author.clone(),
-            position: message.position,
-            created_at: message.created_at,
-            status,
-            client_id: message.client_id.clone(),
-        },
-        hop: message.hop,
-        supersedes: message.supersedes.clone(),
-    })
-}
-
-/// Start, Parts and finish of a Player's Message, which is whole from the start.
-fn whole_frames(
-    conversation: ConversationId,
-    message: &NewMessage,
-    stamp: ConversationStamp,
-    seq: &mut u64,
-) -> Vec<(u64, Frame)> {
-    let mut frames = vec![(next(seq), start_frame(conversation, message, MessageStatus::Running))];
-    for (index, part) in (0..).zip(&message.body.parts) {
-        frames.push((next(seq), Frame::Part { message_id: message.id, index, part: part.clone() }));
-    }
-    frames.push((
-        next(seq),
-        Frame::Finish(Finish {
-            message_id: message.id,
-            status: MessageStatus::Complete,
-            finish_reason: None,
-            usage: None,
-            turn: TurnStamp { id: message.turn_id, state: TurnState::Running },
-            conversation: stamp,
-        }),
-    ));
-    frames
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use crate::{
     policy::outcome::Ending,
     ports::journal::{Batch, NewMessage},
-    vocabulary::{Author, Body, Delta, Hop, MessageId, Piece, ProviderId, Timestamp, TurnId, Usage, merge},
+    vocabulary::{Author, Body, Delta, MessageId, Piece, ProviderId, Timestamp, TurnId, Usage, merge},
 };
 
 use super::{
+    admission::Place,
     effect::{Begun, Published},
-    event::{Idempotency, Ticket},
+    event::{Begin, Idempotency, Intent, Ticket},
 };
 
 /// A turn from its admission to its terminal frame.
@@ -21,7 +22,6 @@ pub struct Turn {
     pub speaker: Author,
     pub provider_name: String,
     pub model: (ProviderId, String),
-    pub hop: Hop,
     /// The reply's place in the transcript.
     pub position: i64,
     /// The fold of everything that was handed to the Journal, the batch in flight included.
@@ -44,14 +44,40 @@ pub struct Turn {
     pub supersedes: Vec<MessageId>,
     /// Answers an earlier Player Message anew.
     pub regenerated: bool,
-    /// When the fold was last stored apart from the Journal.
-    pub checkpointed: Timestamp,
-    pub checkpoint_due: bool,
+    /// When the fold was last stored apart from the Journal's pieces.
+    pub folded_at: Timestamp,
+    pub fold_due: bool,
 }
 
 impl Turn {
     pub fn absorb(&mut self, deltas: Vec<Delta>) {
         merge(&mut self.pending, deltas);
+    }
+
+    /// The turn as its admission begins it.
+    pub fn admitted(place: Place<'_>, begin: Begin, reply: &NewMessage, ticket: Ticket) -> Self {
+        let regenerated = matches!(begin.intent, Intent::Regenerate { .. });
+        Self {
+            id: begin.turn,
+            message: begin.reply,
+            speaker: begin.speaker,
+            provider_name: begin.provider_name,
+            model: begin.model,
+            position: reply.position,
+            body: Body::default(),
+            pending: Vec::new(),
+            reporting: false,
+            usage: None,
+            ending: None,
+            abort_waiters: Vec::new(),
+            idempotency: begin.idempotency,
+            begin_waiters: vec![ticket],
+            cursor: place.cursor,
+            supersedes: reply.supersedes.clone(),
+            regenerated,
+            folded_at: begin.now,
+            fold_due: false,
+        }
     }
 
     pub fn begun(&self) -> Begun {

@@ -1,29 +1,17 @@
-//! Time and new ids, so that tests can hold both still.
+//! Time, so that tests can hold it still. Ids are made at the edges and come in with the events.
 
-use crate::vocabulary::{MessageId, Timestamp, TurnId};
+use crate::vocabulary::Timestamp;
 
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
-
-    fn message_id(&self) -> MessageId;
-
-    fn turn_id(&self) -> TurnId;
 }
 
-/// The machine's clock and UUID v7.
+/// The machine's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         Timestamp::now()
-    }
-
-    fn message_id(&self) -> MessageId {
-        MessageId::generate()
-    }
-
-    fn turn_id(&self) -> TurnId {
-        TurnId::generate()
     }
 }

@@ -49,9 +49,6 @@ pub enum JournalError {
     /// The batch itself cannot be stored; trying again is of no use.
     #[error("the batch was refused: {0}")]
     Refused(String),
-    /// Whether the batch was committed cannot be known: claim the Conversation to find out.
-    #[error("the outcome is unknown")]
-    Unknown,
 }
 
 /// Why a Message that was still running when its Conversation was claimed did not end by itself.
@@ -91,7 +88,7 @@ pub enum Write {
         pieces: Arc<[(u64, Piece)]>,
     },
     /// The fold so far, so that a Message that runs long does not keep all its pieces in the Journal.
-    Checkpoint {
+    Fold {
         message: MessageId,
         body: Arc<Body>,
         through: u64,

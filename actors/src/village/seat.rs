@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use ractor::{ActorId, ActorRef, ActorStatus};
 use tokio::{sync::Semaphore, time::Instant};
 
-use crate::conversation::{frame_log::FrameLog, mailbox::ConversationMsg};
+use crate::{
+    conversation::{frame_log::FrameLog, mailbox::ConversationMsg},
+    ports::journal::{Claimed, JournalError},
+};
 
 /// How the Engine reaches a Conversation.
 #[derive(Clone)]
@@ -20,13 +23,15 @@ pub struct Seat {
     pub log: Arc<FrameLog>,
     pub last_asked: Instant,
     sitting: Option<(ActorRef<ConversationMsg>, Arc<Semaphore>)>,
+    /// The actor keeps failing, and what it left running has no end in the store yet.
+    pub unended: bool,
     /// Instants of recent restarts.
     restarts: Vec<Instant>,
 }
 
 impl Default for Seat {
     fn default() -> Self {
-        Self { log: Arc::default(), last_asked: Instant::now(), sitting: None, restarts: Vec::new() }
+        Self { log: Arc::default(), last_asked: Instant::now(), sitting: None, unended: false, restarts: Vec::new() }
     }
 }
 
@@ -63,6 +68,20 @@ impl Seat {
         }
     }
 
+    /// The claim that the Village made: readers find the end in the store.
+    pub fn end(&mut self, result: Result<Claimed, JournalError>) {
+        match result {
+            Ok(claimed) => {
+                self.unended = false;
+                if self.sitting.is_none() {
+                    self.log.wake(claimed.last_seq);
+                }
+            }
+            Err(JournalError::Gone) => self.unended = false,
+            Err(error) => tracing::warn!(%error, "a turn's end could not be stored yet"),
+        }
+    }
+
     pub fn tell(&self, message: ConversationMsg) {
         if let Some((actor, _)) = &self.sitting {
             // An actor that is gone needs no telling.
@@ -71,7 +90,7 @@ impl Seat {
     }
 
     pub fn is_needed(&self) -> bool {
-        self.sitting.is_some() || self.log.watchers() > 0 || Arc::strong_count(&self.log) > 1
+        self.unended || self.sitting.is_some() || self.log.watchers() > 0 || Arc::strong_count(&self.log) > 1
     }
 
     pub fn may_restart(&mut self, now: Instant, limit: usize, window: Duration) -> bool {

@@ -47,14 +47,6 @@ impl Clock for TestClock {
         assert!(!self.panics.swap(false, Ordering::SeqCst), "as the test asked");
         SystemClock.now()
     }
-
-    fn message_id(&self) -> MessageId {
-        SystemClock.message_id()
-    }
-
-    fn turn_id(&self) -> TurnId {
-        SystemClock.turn_id()
-    }
 }
 
 pub struct TestVillage {

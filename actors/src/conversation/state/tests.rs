@@ -2,7 +2,9 @@ use super::*;
 use crate::{
     conversation::{Begun, event::Idempotency},
     ports::End,
-    vocabulary::{Author, AuthorKind, ErrorCode, FinishReason, MessageId, PlayerId, ProviderId, Transcript},
+    vocabulary::{
+        Author, AuthorKind, Body, ErrorCode, FinishReason, Hop, MessageId, Part, PlayerId, ProviderId, Transcript,
+    },
 };
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -46,7 +48,7 @@ impl Desk {
             now: 1_000,
         };
         let claimed = Claimed { epoch: 3, last_seq: 10, next_position: 4, title: None };
-        desk.give(Event::Claimed { result: Ok(claimed), now: at(0) });
+        desk.give(Event::Claimed(Ok(claimed)));
         desk
     }
 
@@ -75,7 +77,7 @@ impl Desk {
                 | Effect::OpenLog { .. }
                 | Effect::Recall(_)
                 | Effect::ForgetWindow
-                | Effect::Replay => {}
+                | Effect::Wake { .. } => {}
             }
         }
     }
@@ -274,7 +276,7 @@ fn a_stale_stop_never_hits_a_newer_turn() {
     desk.say(2, "hi");
     desk.settle(Ok(()));
     desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(1))), ticket: Ticket(60) });
-    let mismatch = TurnMismatch { running: TurnId(uuid(2)) };
+    let mismatch = AbortRefusal::Mismatch { running: TurnId(uuid(2)) };
     assert_eq!(desk.answers.last(), Some(&(Ticket(60), Answer::Aborted(Err(mismatch)))));
     assert_eq!(desk.cancelled, vec![]);
 }
@@ -405,15 +407,15 @@ fn the_title_is_given_once() {
 }
 
 #[test]
-fn a_long_message_is_checkpointed_so_that_it_keeps_no_old_rows() {
+fn a_long_message_is_folded_so_that_it_keeps_no_old_rows() {
     let mut desk = Desk::new();
     desk.say(1, "hi");
     desk.settle(Ok(()));
     desk.text(1, "one");
     desk.settle(Ok(()));
-    desk.now += CHECKPOINT_AFTER_MS + 1;
+    desk.now += FOLD_AFTER_MS + 1;
     desk.text(1, " two");
-    let Some(Write::Checkpoint { body, through, .. }) = desk.submitted[2].writes.get(1) else {
+    let Some(Write::Fold { body, through, .. }) = desk.submitted[2].writes.get(1) else {
         panic!("{:?}", desk.submitted[2])
     };
     assert_eq!((body.text().as_str(), *through), ("one two", 16));

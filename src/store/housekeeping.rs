@@ -57,7 +57,7 @@ fn keep_house(
         }
         // Its own job is one commit: it alone is no reason to come again.
         seen = now + 1;
-        if jobs.send(Box::new(Trim)).is_err() {
+        if jobs.send(Box::new(Trim::new(jobs.clone()))).is_err() {
             return;
         }
         match checkpoint(conn) {

@@ -1,0 +1,57 @@
+//! Frames of Messages that begin, and of those that are whole from the start.
+
+use crate::{
+    ports::journal::NewMessage,
+    vocabulary::{
+        ConversationId, ConversationStamp, Finish, Frame, MessageStatus, Start, StartedMessage, TurnStamp, TurnState,
+    },
+};
+
+/// The next seq.
+pub fn next(seq: &mut u64) -> u64 {
+    *seq += 1;
+    *seq
+}
+
+pub fn start(conversation: ConversationId, message: &NewMessage) -> Frame {
+    Frame::Start(Start {
+        conversation_id: conversation,
+        turn_id: message.turn_id,
+        message: StartedMessage {
+            id: message.id,
+            role: message.role,
+            author: message.author.clone(),
+            position: message.position,
+            created_at: message.created_at,
+            status: MessageStatus::Running,
+            client_id: message.client_id.clone(),
+        },
+        hop: message.hop,
+        supersedes: message.supersedes.clone(),
+    })
+}
+
+/// Start, Parts and finish of a Player's Message.
+pub fn whole(
+    conversation: ConversationId,
+    message: &NewMessage,
+    stamp: ConversationStamp,
+    seq: &mut u64,
+) -> Vec<(u64, Frame)> {
+    let mut frames = vec![(next(seq), start(conversation, message))];
+    for (index, part) in (0..).zip(&message.body.parts) {
+        frames.push((next(seq), Frame::Part { message_id: message.id, index, part: part.clone() }));
+    }
+    frames.push((
+        next(seq),
+        Frame::Finish(Finish {
+            message_id: message.id,
+            status: MessageStatus::Complete,
+            finish_reason: None,
+            usage: None,
+            turn: TurnStamp { id: message.turn_id, state: TurnState::Running },
+            conversation: stamp,
+        }),
+    ));
+    frames
+}

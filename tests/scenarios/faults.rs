@@ -1,0 +1,242 @@
+//! The store fails, or what it holds is deleted, at the worst moments.
+
+use std::time::Duration;
+
+use hamlet::store::{Store, conversations};
+use hamlet_actors::vocabulary::{ConversationId, ErrorCode, MessageStatus, Timestamp};
+use hamlet_test_support::TestVillage;
+
+async fn journal_rows(store: &Store) -> i64 {
+    store.read(|conn| Ok(conn.query_row("SELECT count(*) FROM journal", [], |row| row.get(0))?)).await.unwrap()
+}
+
+async fn another(village: &TestVillage) -> ConversationId {
+    let (id, player, npc) = (ConversationId::generate(), village.player, village.npc.id);
+    village
+        .store
+        .write(move |conn| {
+            let new = conversations::NewConversation {
+                id,
+                owner: player,
+                external_id: None,
+                title: None,
+                npcs: vec![npc],
+                at: Timestamp::from_millis(0),
+            };
+            conversations::create(conn, &new)
+        })
+        .await
+        .unwrap();
+    id
+}
+
+#[tokio::test]
+async fn deleted_text_never_comes_back_in_another_conversation() {
+    let mut village = TestVillage::new().await;
+    let script = village.provider.expect();
+    let begun = village.say("secret question").await;
+    let mut tab = village.tab(begun.cursor).await;
+    script.text("SECRET OF SOMEBODY ELSE ");
+    script.finish();
+    tab.until_ended().await;
+    let (gone, player) = (village.conversation, village.player);
+    let other = another(&village).await;
+    village.store.delete_conversation(gone, player, Timestamp::now()).await.unwrap();
+    village.engine.delete(gone);
+    village.store.purge_deleted().await.unwrap();
+    village.conversation = other;
+    let script = village.provider.expect();
+    let begun = village.say("Hello").await;
+    let mut tab = village.tab(begun.cursor).await;
+    script.text("Half");
+    tab.until_text("Half").await;
+    let restarted = village.killed_and_restarted().await;
+    assert_eq!(restarted.newest().await.message.text, "Half");
+}
+
+#[tokio::test]
+async fn promise_2_a_claim_that_cannot_commit_loses_nothing_of_what_was_shown() {
+    let village = TestVillage::new().await;
+    let script = village.provider.expect();
+    let begun = village.say("Hello").await;
+    let mut tab = village.tab(begun.cursor).await;
+    let long = "x".repeat(300_000);
+    script.text(&long);
+    tab.until_text(&long).await;
+    room(&village, 1).await;
+    village.clock.panic_next();
+    script.text("y");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    room(&village, 1000000).await;
+    for _ in 0..6 {
+        village.store.check().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    drop(village.engine.abort(village.conversation, None).await);
+    let stored = village.newest().await.message;
+    assert_eq!((stored.text.len(), stored.status), (long.len(), MessageStatus::Failed));
+}
+
+#[tokio::test]
+async fn deleting_in_mid_turn_keeps_no_journal_rows() {
+    let mut village = TestVillage::new().await;
+    let script = village.provider.expect();
+    let begun = village.say("Hello").await;
+    let mut tab = village.tab(begun.cursor).await;
+    script.text("Half");
+    tab.until_text("Half").await;
+    let (gone, player) = (village.conversation, village.player);
+    village.store.delete_conversation(gone, player, Timestamp::now()).await.unwrap();
+    village.engine.delete(gone);
+    village.store.purge_deleted().await.unwrap();
+    village.conversation = another(&village).await;
+    for _ in 0..3 {
+        let script = village.provider.expect();
+        let begun = village.say("Hello").await;
+        script.text("Whole");
+        script.finish();
+        village.tab(begun.cursor).await.until_ended().await;
+    }
+    for _ in 0..8 {
+        village.store.check().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    assert!(journal_rows(&village.store).await <= 1);
+}
+
+#[tokio::test]
+async fn journal_rows_that_nobody_needs_go_however_many_they_are() {
+    let village = TestVillage::new().await;
+    village
+        .store
+        .write(|conn| {
+            for n in 0..60_000 {
+                conn.prepare_cached(
+                    "INSERT INTO journal (message_key, seq, idx, kind, body) VALUES (1, ?1, 0, 0, 'x')",
+                )?
+                .execute([n])?;
+            }
+            Ok(())
+        })
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(journal_rows(&village.store).await <= 1, "the newest row stays");
+}
+
+#[tokio::test]
+async fn promise_8_a_conversation_that_keeps_panicking_still_ends_its_turns() {
+    let village = TestVillage::new().await;
+    for n in 0..4 {
+        let script = village.provider.expect();
+        let begun = village.say("Hello").await;
+        let mut tab = village.tab(begun.cursor).await;
+        script.text("Half");
+        tab.until_text("Half").await;
+        village.clock.panic_next();
+        script.text(" lost");
+        tokio::time::sleep(Duration::from_millis(800)).await;
+        assert_eq!(village.newest().await.message.status, MessageStatus::Failed, "panic {n}");
+    }
+}
+
+#[tokio::test]
+async fn a_wake_that_cannot_commit_is_store_unavailable() {
+    let village = TestVillage::new().await;
+    let read_only = |on: bool| village.store.write(move |conn| Ok(conn.pragma_update(None, "query_only", on)?));
+    // The change that makes it so is its first victim.
+    assert!(read_only(true).await.is_err());
+    let refused = village.try_say("Hello").await;
+    assert_eq!(refused.map_err(|error| error.code()), Err(ErrorCode::StoreUnavailable));
+    read_only(false).await.unwrap();
+    let script = village.provider.expect();
+    let begun = village.say("Hello again").await;
+    script.text("Hello.");
+    script.finish();
+    village.tab(begun.cursor).await.until_ended().await;
+    assert_eq!(village.newest().await.message.status, MessageStatus::Complete);
+}
+
+#[tokio::test]
+async fn a_message_that_comes_behind_the_deletion_is_not_found() {
+    let village = TestVillage::new().await;
+    village.store.delete_conversation(village.conversation, village.player, Timestamp::now()).await.unwrap();
+    village.engine.delete(village.conversation);
+    let refused = village.try_say("Hello").await;
+    assert_eq!(refused.map_err(|error| error.code()), Err(ErrorCode::NotFound));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shutting_down_waits_for_an_admission_that_is_on_its_way() {
+    let village = std::sync::Arc::new(TestVillage::new().await);
+    // awake
+    let script = village.provider.expect();
+    let begun = village.say("One").await;
+    script.text("x");
+    script.finish();
+    village.tab(begun.cursor).await.until_ended().await;
+    // The disk is slow for a moment.
+    let store = village.store.clone();
+    let slow = tokio::spawn(async move {
+        store
+            .write(|_| {
+                std::thread::sleep(Duration::from_millis(300));
+                Ok(())
+            })
+            .await
+    });
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    let v = village.clone();
+    let asking = tokio::spawn(async move { v.try_say("Hello").await });
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    village.engine.shut_down(Duration::from_millis(500)).await;
+    slow.await.unwrap().unwrap();
+    let answer = asking.await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let newest = village.newest().await.message;
+    assert!(answer.is_ok(), "{answer:?}");
+    assert_eq!(newest.status, MessageStatus::Interrupted);
+}
+
+#[tokio::test]
+async fn a_window_read_from_the_store_begins_with_a_whole_exchange() {
+    let village = TestVillage::new().await;
+    for n in 0..4 {
+        let script = village.provider.expect();
+        let begun = village.say(&format!("{n}{}", "q".repeat(10_000))).await;
+        village.provider.asked(n).await;
+        script.text(&"a".repeat(70_000));
+        script.finish();
+        village.tab(begun.cursor).await.until_ended().await;
+    }
+    let restarted = village.killed_and_restarted().await;
+    restarted.say("And?").await;
+    let request = restarted.provider.asked(0).await;
+    let first = format!("{:?}", request.items[0]);
+    assert!(first.starts_with("User"), "{}", &first[..40]);
+}
+#[tokio::test]
+async fn stop_while_the_store_cannot_commit_says_so_and_stops_the_provider() {
+    let village = TestVillage::new().await;
+    let mut script = village.provider.expect();
+    let begun = village.say("Hello").await;
+    let mut tab = village.tab(begun.cursor).await;
+    script.text("Half");
+    tab.until_text("Half").await;
+    room(&village, 1).await;
+    script.text(&"x".repeat(200_000));
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let stopped = village.engine.abort(village.conversation, None).await;
+    assert_eq!(stopped.map_err(|error| error.code()), Err(ErrorCode::StoreUnavailable));
+    script.closed().await;
+    room(&village, 1_000_000).await;
+    tab.until_ended().await;
+    let stored = village.newest().await.message;
+    assert_eq!((stored.text.len(), stored.status), (200_004, MessageStatus::Aborted));
+}
+
+/// The pages that the file may have: with few, the disk is full.
+async fn room(village: &TestVillage, pages: i64) {
+    let sql = format!("PRAGMA max_page_count = {pages}");
+    village.store.write(move |conn| Ok(conn.query_row(&sql, [], |_| Ok(()))?)).await.unwrap();
+}

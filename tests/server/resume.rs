@@ -1,0 +1,97 @@
+//! Streams that are asked for again, and titles that change meanwhile.
+
+use hamlet_test_support::TestServer;
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+use std::time::Duration;
+
+#[tokio::test]
+async fn a_repeat_that_has_seen_everything_ends_at_once() {
+    let server = TestServer::start().await;
+    let id = server.conversation().await;
+    let path = format!("/api/conversations/{id}/messages");
+    let script = server.provider.expect();
+    let mut stream = server.admin.stream(&path, json!({"text": "Hi"})).await;
+    script.text("Hello.");
+    script.finish();
+    stream.to_end().await;
+    // Now one with a key, seen to its end, and repeated with what was seen.
+    let script = server.provider.expect();
+    let ask = |last: Option<u64>| {
+        let mut request = server
+            .admin
+            .request(Method::POST, &path)
+            .header("accept", "text/event-stream")
+            .header("idempotency-key", "k1");
+        if let Some(last) = last {
+            request = request.header("last-event-id", last.to_string());
+        }
+        request.json(&json!({"text": "Again"}))
+    };
+    let response = ask(None).send().await.unwrap();
+    script.text("Yes.");
+    script.finish();
+    let text = response.text().await.unwrap();
+    let last: u64 = text.lines().filter_map(|l| l.strip_prefix("id: ")).next_back().unwrap().parse().unwrap();
+    let response = ask(Some(last)).send().await.unwrap();
+    let read = tokio::time::timeout(Duration::from_secs(3), response.text()).await;
+    assert!(read.is_ok(), "the stream never ends");
+}
+
+#[tokio::test]
+async fn a_new_turn_is_shown_whatever_last_event_id_comes_with_it() {
+    let server = TestServer::start().await;
+    let id = server.conversation().await;
+    let path = format!("/api/conversations/{id}/messages");
+    let script = server.provider.expect();
+    let response = server
+        .admin
+        .request(Method::POST, &path)
+        .header("accept", "text/event-stream")
+        .header("last-event-id", "5000")
+        .json(&json!({"text": "Hi"}))
+        .send()
+        .await
+        .unwrap();
+    script.text("Hello.");
+    script.finish();
+    let read = tokio::time::timeout(Duration::from_secs(3), response.text()).await;
+    assert!(read.is_ok(), "the stream never ends");
+}
+
+#[tokio::test]
+async fn frames_tell_the_title_that_the_player_gave_and_one_taken_away_is_given_anew() {
+    let server = TestServer::start().await;
+    let id = server.conversation().await;
+    let path = format!("/api/conversations/{id}/messages");
+    let script = server.provider.expect();
+    let mut stream = server.admin.stream(&path, json!({"text": "First words"})).await;
+    script.text("Hello.");
+    script.finish();
+    stream.to_end().await;
+    server
+        .admin
+        .send(Method::PATCH, &format!("/api/conversations/{id}"), json!({"title": "Renamed"}))
+        .await
+        .expect(StatusCode::OK)
+        .await;
+    let script = server.provider.expect();
+    let mut stream = server.admin.stream(&path, json!({"text": "More"})).await;
+    script.text("Hello.");
+    script.finish();
+    stream.to_end().await;
+    assert_eq!(stream.transcript.title(), Some("Renamed"));
+    server
+        .admin
+        .send(Method::PATCH, &format!("/api/conversations/{id}"), json!({"title": null}))
+        .await
+        .expect(StatusCode::OK)
+        .await;
+    let script = server.provider.expect();
+    let mut stream = server.admin.stream(&path, json!({"text": "Anew"})).await;
+    script.text("Hello.");
+    script.finish();
+    stream.to_end().await;
+    let one = server.admin.get(&format!("/api/conversations/{id}")).await.expect(StatusCode::OK).await;
+    assert_eq!(one["title"], "Anew");
+}
