@@ -1,6 +1,9 @@
 //! The program put together: the only file that names concrete adapters. What is made here is handed to handlers as state.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::extract::FromRef;
 use hamlet_actors::{
@@ -8,11 +11,12 @@ use hamlet_actors::{
     ports::{Provider, SystemClock},
     village::Upkeep,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     auth::Accounts,
+    http::error::ApiError,
     providers::{self, Clients, ProviderKind, ProviderSpec, Quirks},
     store::Store,
     village::{
@@ -37,6 +41,8 @@ pub struct App {
     pub closing: CancellationToken,
     /// Something was deleted and waits to be purged.
     pub purge: Notify,
+    /// When `/readyz` looked last, and what it saw.
+    pub readiness: Mutex<Option<(Instant, Result<(), ApiError>)>>,
 }
 
 /// Makes the Provider that a turn asks. Tests bring one that they play.
@@ -94,6 +100,7 @@ impl App {
             stopping: CancellationToken::new(),
             closing: CancellationToken::new(),
             purge: Notify::new(),
+            readiness: Mutex::new(None),
         }))
     }
 

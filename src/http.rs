@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use axum::{Router, middleware};
 use http::{HeaderValue, header};
-use tower_http::set_header::SetResponseHeaderLayer;
+use tower_http::{catch_panic::CatchPanicLayer, set_header::SetResponseHeaderLayer};
 
 use crate::{
     app::App,
@@ -45,6 +45,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(transcript::routes())
         .merge(turns::routes())
         .merge(assets::routes())
+        .layer(CatchPanicLayer::custom(error::of_panic))
         .layer(middleware::from_fn_with_state(Arc::new(rules), origin::guard))
         .layer(origin::cors(&cors))
         .layer(no_sniffing)

@@ -104,8 +104,19 @@ impl Store {
 /// How long a connection waits for another one's lock.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
 
+/// What is said here is nobody else's: a new file is its owner's alone, and SQLite gives its companions the same mode.
+fn make_private(path: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::OpenOptionsExt;
+    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(StoreError::Unavailable(format!("{} can't be made: {error}", path.display()))),
+    }
+}
+
 /// A connection with the settings that every user of the file needs.
 fn connect(path: &Path) -> Result<Connection, StoreError> {
+    make_private(path)?;
     let conn = Connection::open(path)?;
     conn.busy_timeout(BUSY)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;

@@ -112,6 +112,11 @@ impl IntoResponse for ApiError {
     }
 }
 
+/// A handler that panics answers like any other failure of our own; the panic itself is in the log.
+pub fn of_panic(_panic: Box<dyn std::any::Any + Send>) -> Response {
+    ApiError::new(ErrorCode::Internal, "Something went wrong inside Hamlet. The log has more.").into_response()
+}
+
 /// Writes the bodies of all errors, of our own and of the router's.
 pub async fn render(request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().cloned().unwrap_or_default();

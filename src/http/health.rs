@@ -1,6 +1,9 @@
 //! Whether the process lives, whether it can serve, and what it is.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     Json, Router,
@@ -27,8 +30,16 @@ async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     if app.stopping.is_cancelled() {
         return Err(ApiError::new(ErrorCode::ShuttingDown, "Hamlet is being stopped."));
     }
-    app.store.check().await?;
-    Ok("ready\n".into_response())
+    let mut last = app.readiness.lock().await;
+    // Anybody may ask, and each look is a commit: one look a second answers all who ask meanwhile.
+    let fresh = last.as_ref().is_some_and(|(at, _)| at.elapsed() < Duration::from_secs(1));
+    if !fresh {
+        *last = Some((Instant::now(), app.store.check().await.map_err(ApiError::from)));
+    }
+    match last.as_ref() {
+        Some((_, Err(error))) => Err(error.clone()),
+        _ => Ok("ready\n".into_response()),
+    }
 }
 
 async fn version() -> Json<serde_json::Value> {

@@ -173,6 +173,13 @@ async fn greet(config: &Config, server: &Server) -> Result<(), ServeError> {
         println!("Sign in once with this link, within a day: {page}/sign-in?token={}", link.text());
     }
     println!("{}", who_answers(&server.app.village).await?);
+    let unheard = [
+        ("ANTHROPIC_API_KEY", config.providers.anthropic_api_key.is_some()),
+        ("GEMINI_API_KEY", config.providers.gemini_api_key.is_some()),
+    ];
+    for (name, _) in unheard.into_iter().filter(|(_, set)| *set) {
+        println!("{name} is set, but this build speaks OpenAI's chat completions only: nothing uses that key.");
+    }
     println!("Everything is stored in {}", config.data.path().display());
     Ok(())
 }
