@@ -26,7 +26,7 @@ use std::{
 use rusqlite::Connection;
 
 pub use error::StoreError;
-pub use migrations::SCHEMA_VERSION;
+pub use migrations::{SCHEMA_VERSION, inspect};
 use readers::Readers;
 pub use rows::Stored;
 use writer::Writer;
@@ -48,6 +48,7 @@ impl Store {
     /// Opens (or makes) the file, brings its schema up to date and ends what an earlier process left running. Blocks;
     /// called once, at start.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        inspect(path)?;
         let mut conn = connect(path)?;
         migrations::apply(&mut conn, path)?;
         recovery::end_interrupted(&mut conn)?;
@@ -124,6 +125,8 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     conn.pragma_update(None, "synchronous", "FULL")?;
     conn.pragma_update(None, "foreign_keys", true)?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
+    // A log that grew under load gives its room back when it begins anew.
+    conn.pragma_update(None, "journal_size_limit", 64 << 20)?;
     conn.set_prepared_statement_cache_capacity(128);
     Ok(conn)
 }

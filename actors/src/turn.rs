@@ -19,7 +19,7 @@ pub use unwatched::WhenUnwatched;
 
 use crate::{
     conversation::{frame_log::FrameLog, mailbox::ConversationMsg},
-    policy::outcome::Ending,
+    policy::outcome::{Ending, REPLY_LIMIT},
     ports::{End, ModelRequest, Provider, ProviderEvent, journal::Journal},
     village::WindowCache,
     vocabulary::{ConversationId, Npc, TurnId},
@@ -81,6 +81,7 @@ impl TurnTask {
                 tracing::warn!(code = %failure.code, status = failure.status, "the provider failed")
             }
             Ending::Provider(_)
+            | Ending::TooLong
             | Ending::Aborted
             | Ending::ShutDown
             | Ending::Unreadable
@@ -144,6 +145,7 @@ impl TurnTask {
 /// Reads the Provider's stream to its end. At most one report is on its way; what arrives meanwhile becomes the next.
 async fn stream(provider: &dyn Provider, request: ModelRequest, reports: Reports, buffer: &mut Buffer) -> Ending {
     let mut events = provider.ask(request);
+    let mut bytes = 0;
     loop {
         if !buffer.is_empty() && reports.gate.pass() && !reports.send(buffer) {
             // The actor is gone, and its successor has ended this Message.
@@ -156,10 +158,13 @@ async fn stream(provider: &dyn Provider, request: ModelRequest, reports: Reports
                 let Some(read) = read else { return Ending::Provider(End::Truncated) };
                 for event in read {
                     match event {
-                        ProviderEvent::Delta(delta) => buffer.push(delta),
+                        ProviderEvent::Delta(delta) => bytes += buffer.push(delta),
                         ProviderEvent::Usage(usage) => buffer.report_usage(usage),
                         ProviderEvent::End(end) => return Ending::Provider(end),
                     }
+                }
+                if bytes > REPLY_LIMIT {
+                    return Ending::TooLong;
                 }
             }
         }

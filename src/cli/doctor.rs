@@ -6,6 +6,7 @@ use super::{CliError, probe};
 use crate::{
     config::{Config, DataFolder, reachable},
     store,
+    vault::Vault,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +86,11 @@ fn key_file(config: &Config) -> Finding {
             Health::Fail,
             format!("other users can read the key file; run chmod 600 {}", config.data.key_file().display()),
         ),
-        Ok(_) => finding(Health::Ok, "the key file is its owner's only"),
+        // There is one, so that this makes none.
+        Ok(_) => match Vault::from_data_folder(config.data.path()) {
+            Ok(_) => finding(Health::Ok, "the key file is whole, and its owner's only"),
+            Err(error) => finding(Health::Fail, error.to_string()),
+        },
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             finding(Health::Warn, "there is no key file yet; the first start makes it")
         }
@@ -108,9 +113,9 @@ fn port(config: &Config) -> Finding {
     let address = config.listen;
     match TcpListener::bind(address) {
         Ok(_) => finding(Health::Ok, format!("{address} is free to listen on")),
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => match probe::get(reachable(address), "/healthz") {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => match probe::get(reachable(address), "/readyz") {
             Ok(200) => finding(Health::Ok, format!("a server runs on {address} and is well")),
-            Ok(status) => finding(Health::Warn, format!("{address} is taken; /healthz answers with status {status}")),
+            Ok(status) => finding(Health::Warn, format!("{address} is taken; /readyz answers with status {status}")),
             Err(_) => finding(Health::Fail, format!("another program has {address}; choose a port with --listen")),
         },
         Err(error) => finding(Health::Fail, format!("{address} cannot be listened on: {error}")),

@@ -24,8 +24,10 @@ pub fn check(text: &str) -> Result<(), ApiError> {
 
 pub fn check_client_id(id: Option<&str>) -> Result<(), ApiError> {
     match id {
-        Some(id) if id.is_empty() || id.chars().count() > CLIENT_ID_LIMIT => {
-            Err(ApiError::invalid(format!("\"clientId\" must have 1 to {CLIENT_ID_LIMIT} characters.")))
+        Some(id) if id.is_empty() || id.chars().count() > CLIENT_ID_LIMIT || id.chars().any(char::is_control) => {
+            Err(ApiError::invalid(format!(
+                "\"clientId\" must have 1 to {CLIENT_ID_LIMIT} characters, no control characters."
+            )))
         }
         _ => Ok(()),
     }

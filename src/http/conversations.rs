@@ -221,7 +221,7 @@ async fn set_participants(
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FramesQuery {
-    after: Option<String>,
+    after: Option<u64>,
 }
 
 async fn frames(
@@ -241,7 +241,7 @@ async fn frames(
         })
         .await?;
     let newest = log.head().map_or(settled, |head| head.max(settled));
-    let cursor = match watch::cursor_of(&headers, query.after.as_deref()) {
+    let cursor = match watch::last_event_id(&headers).or(query.after) {
         // A cursor from the future was never ours (a restored backup, another server): it would miss frames.
         Some(cursor) => cursor.min(newest),
         None => log.start_of_turn().unwrap_or(newest),
@@ -274,8 +274,10 @@ fn party(npcs: Vec<NpcId>) -> Result<Vec<NpcId>, ApiError> {
 
 fn title(text: &str) -> Result<String, ApiError> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.is_empty() || line.chars().count() > TITLE_LIMIT {
-        return Err(ApiError::invalid(format!("\"title\" must have 1 to {TITLE_LIMIT} characters.")));
+    if line.is_empty() || line.chars().count() > TITLE_LIMIT || line.chars().any(char::is_control) {
+        return Err(ApiError::invalid(format!(
+            "\"title\" must have 1 to {TITLE_LIMIT} characters, and none that controls a terminal."
+        )));
     }
     Ok(line)
 }

@@ -90,9 +90,11 @@ pub fn status_of(code: ErrorCode) -> StatusCode {
         ErrorCode::RateLimited | ErrorCode::MailboxFull => StatusCode::TOO_MANY_REQUESTS,
         ErrorCode::StoreUnavailable | ErrorCode::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         // Codes that a stream tells; over HTTP they are the server's fault.
-        ErrorCode::ProviderError | ErrorCode::EmptyReply | ErrorCode::ReplyTruncated | ErrorCode::ContentFiltered => {
-            StatusCode::BAD_GATEWAY
-        }
+        ErrorCode::ProviderError
+        | ErrorCode::ReplyTooLong
+        | ErrorCode::EmptyReply
+        | ErrorCode::ReplyTruncated
+        | ErrorCode::ContentFiltered => StatusCode::BAD_GATEWAY,
         ErrorCode::ProviderTimeout => StatusCode::GATEWAY_TIMEOUT,
         ErrorCode::ToolCallInvalid
         | ErrorCode::ToolNotGranted

@@ -31,11 +31,15 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
         require_json(request.headers())?;
+        let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+        if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > BODY_LIMIT as u64) {
+            return Err(too_large());
+        }
         let reading = Limited::new(request.into_body(), BODY_LIMIT).collect();
         let read = tokio::time::timeout(BODY_TIME, reading).await;
         let raw = read.map_err(|_| ApiError::invalid("The body took too long to arrive."))?.map_err(|error| {
             if error.is::<http_body_util::LengthLimitError>() {
-                ApiError::new(ErrorCode::BodyTooLarge, format!("The body has more than {BODY_LIMIT} bytes."))
+                too_large()
             } else {
                 ApiError::invalid("The body could not be read to its end.")
             }
@@ -49,6 +53,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
             .map_err(|error| ApiError::invalid(format!("The body does not fit: {error}.")))?;
         Ok(Self { value, raw })
     }
+}
+
+fn too_large() -> ApiError {
+    ApiError::new(ErrorCode::BodyTooLarge, format!("The body has more than {BODY_LIMIT} bytes."))
 }
 
 fn require_json(headers: &http::HeaderMap) -> Result<(), ApiError> {

@@ -139,7 +139,7 @@ async fn resume(
     joined: Joined,
     headers: &HeaderMap,
 ) -> Result<(u64, bool), ApiError> {
-    let Some(last) = watch::cursor_of(headers, None).filter(|_| joined.repeated) else {
+    let Some(last) = watch::last_event_id(headers).filter(|_| joined.repeated) else {
         return Ok((joined.cursor, false));
     };
     let (settled, ended) = app

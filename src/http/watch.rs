@@ -40,10 +40,9 @@ pub struct Watching {
     pub seen: bool,
 }
 
-/// The cursor that a request names: `Last-Event-ID` beats `?after=`; junk is ignored.
-pub fn cursor_of(headers: &HeaderMap, after: Option<&str>) -> Option<u64> {
-    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(|id| id.trim().parse().ok());
-    last.or_else(|| after.and_then(|after| after.trim().parse().ok()))
+/// The cursor of `Last-Event-ID`, which a browser sends by itself: junk is ignored.
+pub fn last_event_id(headers: &HeaderMap) -> Option<u64> {
+    headers.get("last-event-id").and_then(|value| value.to_str().ok()).and_then(|id| id.trim().parse().ok())
 }
 
 impl Watching {

@@ -18,6 +18,7 @@ use crate::{
     config::{Config, LogFormat, Pinned, ProviderEnv, VillagePins, data_folder::DataFolderError},
     gates::origin::{Origin, OriginRules},
     providers::{Clients, Limits, discovery},
+    store,
     vault::{Vault, VaultError},
     village::{
         VillageState,
@@ -58,6 +59,8 @@ async fn run(config: Config) -> Result<(), StartError> {
     // A second server must not make a second key file, so the folder is locked before anything else.
     config.data.create()?;
     let _lock = config.data.lock()?;
+    // Before anything is written beside it: a file of another program is left as it is.
+    store::inspect(&config.data.store()).map_err(ServeError::from)?;
     if rustls::crypto::ring::default_provider().install_default().is_err() {
         tracing::debug!("a TLS provider was installed already");
     }
@@ -169,8 +172,9 @@ fn pins(given: &VillagePins) -> Result<Pins, Invalid> {
 async fn greet(config: &Config, server: &Server) -> Result<(), ServeError> {
     let page = config.page_url(server.address);
     println!("Hamlet {} is at {page}", env!("CARGO_PKG_VERSION"));
-    if let Some(link) = &server.first_link {
-        println!("Sign in once with this link, within a day: {page}/sign-in?token={}", link.text());
+    match &server.first_link {
+        Some(link) => println!("Sign in once with this link, within a day: {page}/sign-in?token={}", link.text()),
+        None => println!("A new link to sign in with: hamlet login-link --player NAME"),
     }
     println!("{}", who_answers(&server.app.village).await?);
     let unheard = [

@@ -21,6 +21,8 @@ pub enum StoreError {
         "the file {file} was written by a newer Hamlet (schema {found}, this one knows {known}); run that version, or restore a backup"
     )]
     Newer { file: String, found: i64, known: i64 },
+    #[error("{0} is the database of another program; name another folder with --data")]
+    Foreign(String),
     /// A stored value does not read as what it must be.
     #[error("a stored value cannot be read: {0}")]
     Damaged(String),

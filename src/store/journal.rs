@@ -249,6 +249,7 @@ fn journal_error(error: StoreError) -> JournalError {
         StoreError::NotFound => JournalError::Gone,
         error @ (StoreError::Conflict(_)
         | StoreError::Newer { .. }
+        | StoreError::Foreign(_)
         | StoreError::Damaged(_)
         | StoreError::Sqlite(_)) => JournalError::Refused(error.to_string()),
     }

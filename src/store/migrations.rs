@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::StoreError;
 
@@ -15,41 +15,74 @@ pub const SCHEMA_VERSION: i64 = 1;
 /// `STEPS[n]` takes a file of version n + 1 to n + 2. A step never changes once it is released.
 const STEPS: &[&str] = &[];
 
+/// "HAML" in the file's header: which program's database this is.
+const APPLICATION: i64 = 0x4841_4D4C;
+
+/// Looks at a file without changing it.
+///
+/// # Errors
+/// When it is of another program, damaged, or of a newer Hamlet.
+pub fn inspect(path: &Path) -> Result<(), StoreError> {
+    match std::fs::metadata(path) {
+        Ok(file) if file.len() > 0 => {}
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(StoreError::Unavailable(format!("{}: {error}", path.display()))),
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(super::BUSY)?;
+    judge(&conn, path, SCHEMA_VERSION).map(drop)
+}
+
 pub fn apply(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
     migrate(conn, path, SCHEMA_VERSION, STEPS)
 }
 
+/// Two processes may come to this at once: what was judged outside is judged again inside the transaction.
 fn migrate(conn: &mut Connection, path: &Path, known: i64, steps: &[&str]) -> Result<(), StoreError> {
-    let found = version(conn)?;
+    loop {
+        let before = judge(conn, path, known)?;
+        if before == known {
+            return Ok(());
+        }
+        if before > 0 {
+            copy_before(conn, path, before)?;
+        }
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if judge(&tx, path, known)? != before {
+            continue;
+        }
+        if before == 0 {
+            tx.execute_batch(SCHEMA)?;
+            tx.pragma_update(None, "application_id", APPLICATION)?;
+        } else {
+            for step in steps.iter().skip(usize::try_from(before - 1).unwrap_or(0)) {
+                tx.execute_batch(step)?;
+            }
+        }
+        tx.pragma_update(None, "user_version", known)?;
+        tx.commit()?;
+        return Ok(());
+    }
+}
+
+/// The file's version; 0 for one that is empty.
+fn judge(conn: &Connection, path: &Path, known: i64) -> Result<i64, StoreError> {
+    let (found, application) = (number(conn, "user_version")?, number(conn, "application_id")?);
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let empty = found == 0 && application == 0 && tables == 0;
+    if application != APPLICATION && !empty {
+        return Err(StoreError::Foreign(path.display().to_string()));
+    }
     if found > known {
         return Err(StoreError::Newer { file: path.display().to_string(), found, known });
     }
-    if found == known {
-        return Ok(());
-    }
-    if found > 0 {
-        copy_before(conn, path, found)?;
-    }
-    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if found == 0 {
-        let tables: i64 =
-            tx.query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))?;
-        if tables > 0 {
-            return Err(StoreError::Damaged(format!("{} is a database of another program", path.display())));
-        }
-        tx.execute_batch(SCHEMA)?;
-    } else {
-        for step in steps.iter().skip(usize::try_from(found - 1).unwrap_or(0)) {
-            tx.execute_batch(step)?;
-        }
-    }
-    tx.pragma_update(None, "user_version", known)?;
-    tx.commit()?;
-    Ok(())
+    Ok(found)
 }
 
-fn version(conn: &Connection) -> Result<i64, StoreError> {
-    Ok(conn.query_row("PRAGMA user_version", [], |row| row.get(0))?)
+fn number(conn: &Connection, pragma: &str) -> Result<i64, StoreError> {
+    Ok(conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?)
 }
 
 /// A copy of the file as it was, named after its version; an existing copy is left alone.
@@ -76,7 +109,7 @@ mod tests {
         let (_dir, path) = file();
         let mut conn = Connection::open(&path).unwrap();
         apply(&mut conn, &path).unwrap();
-        assert_eq!(version(&conn).unwrap(), SCHEMA_VERSION);
+        assert_eq!(number(&conn, "user_version").unwrap(), SCHEMA_VERSION);
         apply(&mut conn, &path).unwrap();
     }
 
@@ -88,13 +121,13 @@ mod tests {
         conn.execute("INSERT INTO settings (name, value) VALUES ('kept', '1')", []).unwrap();
         let steps = ["ALTER TABLE settings ADD COLUMN note TEXT", "CREATE TABLE later (a INTEGER)"];
         migrate(&mut conn, &path, 3, &steps).unwrap();
-        assert_eq!(version(&conn).unwrap(), 3);
+        assert_eq!(number(&conn, "user_version").unwrap(), 3);
         conn.query_row("SELECT note, (SELECT count(*) FROM later) FROM settings WHERE name = 'kept'", [], |row| {
             row.get::<_, Option<String>>(0)
         })
         .unwrap();
         let copy = Connection::open(path.with_extension("v1.db")).unwrap();
-        assert_eq!(version(&copy).unwrap(), 1);
+        assert_eq!(number(&copy, "user_version").unwrap(), 1);
         assert_eq!(copy.query_row("SELECT value FROM settings", [], |row| row.get::<_, String>(0)).unwrap(), "1");
     }
 
@@ -105,7 +138,7 @@ mod tests {
         apply(&mut conn, &path).unwrap();
         let steps = ["CREATE TABLE first (a INTEGER)", "no such statement"];
         assert!(migrate(&mut conn, &path, 3, &steps).is_err());
-        assert_eq!(version(&conn).unwrap(), 1);
+        assert_eq!(number(&conn, "user_version").unwrap(), 1);
         assert!(conn.prepare("SELECT * FROM first").is_err());
     }
 
@@ -113,7 +146,9 @@ mod tests {
     fn a_newer_file_is_refused_with_a_sentence() {
         let (_dir, path) = file();
         let mut conn = Connection::open(&path).unwrap();
+        apply(&mut conn, &path).unwrap();
         conn.pragma_update(None, "user_version", 99).unwrap();
+        assert!(matches!(inspect(&path), Err(StoreError::Newer { .. })));
         let error = apply(&mut conn, &path).unwrap_err().to_string();
         assert!(error.contains("written by a newer Hamlet"), "{error}");
     }
@@ -122,7 +157,28 @@ mod tests {
     fn a_database_of_another_program_is_left_alone() {
         let (_dir, path) = file();
         let mut conn = Connection::open(&path).unwrap();
-        conn.execute_batch("CREATE TABLE theirs (a)").unwrap();
-        assert!(matches!(apply(&mut conn, &path), Err(StoreError::Damaged(_))));
+        conn.execute_batch("CREATE TABLE theirs (a); PRAGMA user_version = 1").unwrap();
+        let before = std::fs::read(&path).unwrap();
+        assert!(matches!(inspect(&path), Err(StoreError::Foreign(_))));
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+        assert!(matches!(apply(&mut conn, &path), Err(StoreError::Foreign(_))));
+    }
+
+    #[test]
+    fn a_file_that_several_open_at_once_is_made_once() {
+        let (_dir, path) = file();
+        let openers: Vec<_> = (0..8)
+            .map(|_| {
+                let path = path.clone();
+                std::thread::spawn(move || {
+                    let mut conn = Connection::open(&path).unwrap();
+                    conn.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+                    apply(&mut conn, &path).map(drop)
+                })
+            })
+            .collect();
+        for opener in openers {
+            opener.join().unwrap().unwrap();
+        }
     }
 }

@@ -10,6 +10,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
+    time::{Duration, Instant},
 };
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -22,6 +23,9 @@ use super::{StoreError, housekeeping, journal::Claims};
 const GROUP: usize = 4096;
 /// Requests of routes that wait for their change; the next one waits in its own task.
 const WAITING: usize = 1024;
+
+/// Between two lines about a store that can't commit.
+const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// One unit of change. `run` may be called once, `done` is called once, after the commit or its failure.
 pub trait Job: Send {
@@ -109,6 +113,7 @@ fn closed() -> StoreError {
 
 fn write_all(conn: &Connection, queue: &Receiver<Box<dyn Job>>, commits: &AtomicU64, restart: &AtomicBool) {
     let mut claims = Claims::default();
+    let mut complaints = Complaints::default();
     // Ends when the last sender is gone.
     while let Ok(first) = queue.recv() {
         if restart.swap(false, Ordering::AcqRel) {
@@ -117,6 +122,7 @@ fn write_all(conn: &Connection, queue: &Receiver<Box<dyn Job>>, commits: &Atomic
         let mut group = vec![first];
         group.extend(queue.try_iter().take(GROUP - 1));
         let outcomes = commit_group(conn, &mut claims, &mut group);
+        complaints.hear(&outcomes);
         commits.fetch_add(1, Ordering::Relaxed);
         for (job, outcome) in group.into_iter().zip(outcomes) {
             if catch_unwind(AssertUnwindSafe(|| job.done(outcome))).is_err() {
@@ -192,7 +198,30 @@ fn execute(conn: &Connection, sql: &str) -> Result<(), StoreError> {
 }
 
 fn refuse_all(jobs: usize, why: &StoreError) -> Vec<Result<(), StoreError>> {
-    let reason = why.to_string();
-    tracing::error!(%reason, jobs, "a group of changes was rolled back");
+    let reason = match why {
+        StoreError::Unavailable(reason) => reason.clone(),
+        other => other.to_string(),
+    };
     (0..jobs).map(|_| Err(StoreError::Unavailable(reason.clone()))).collect()
+}
+
+/// Tells of trouble once and again at intervals, not with each try: the log may be on the same full disk.
+#[derive(Default)]
+struct Complaints {
+    told: Option<Instant>,
+    untold: u64,
+}
+
+impl Complaints {
+    fn hear(&mut self, outcomes: &[Result<(), StoreError>]) {
+        let Some(StoreError::Unavailable(reason)) = outcomes.iter().find_map(|outcome| outcome.as_ref().err()) else {
+            return;
+        };
+        if self.told.is_some_and(|told| told.elapsed() < COMPLAIN_EVERY) {
+            self.untold += 1;
+            return;
+        }
+        tracing::error!(%reason, before = self.untold, "a group of changes could not be committed");
+        (self.told, self.untold) = (Some(Instant::now()), 0);
+    }
 }

@@ -224,3 +224,16 @@ async fn shutting_down_lets_a_turn_come_to_its_end_in_time() {
     tab.until_ended().await;
     assert_eq!(village.newest().await.message.text, "Half and whole");
 }
+
+#[tokio::test]
+async fn a_reply_that_does_not_end_is_ended_and_what_came_is_kept() {
+    let village = TestVillage::new().await;
+    let (mut script, tab, _) = half_said(&village).await;
+    let megabyte = "x".repeat(1 << 20);
+    for _ in 0..17 {
+        script.text(&megabyte);
+    }
+    script.closed().await;
+    let text = format!("Half{}", megabyte.repeat(17));
+    check(&village, tab, &text, MessageStatus::Failed, Some(ErrorCode::ReplyTooLong)).await;
+}

@@ -160,6 +160,27 @@ async fn promise_17_someone_elses_conversation_does_not_exist() {
 }
 
 #[tokio::test]
+async fn a_cursor_that_is_none_and_a_body_that_says_it_is_too_large_are_refused_at_once() {
+    let server = TestServer::start().await;
+    let id = server.conversation().await;
+    for after in ["abc", "-1", "1.5", "99999999999999999999999"] {
+        let answer = server.admin.get(&format!("/api/conversations/{id}/frames?after={after}")).await;
+        assert_eq!(answer.refused(StatusCode::BAD_REQUEST).await, "INVALID_BODY");
+    }
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let mut socket = tokio::net::TcpStream::connect(server.address).await.unwrap();
+    let head = format!(
+        "POST /api/conversations/{id}/messages HTTP/1.1\r\nhost: localhost\r\ncookie: {}\r\n\
+         content-type: application/json\r\ncontent-length: 99999999999\r\n\r\n{{",
+        server.admin.cookie.as_deref().unwrap()
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut start = [0; 12];
+    socket.read_exact(&mut start).await.unwrap();
+    assert_eq!(&start, b"HTTP/1.1 413");
+}
+
+#[tokio::test]
 async fn an_error_names_its_request_and_speaks_problem_json_to_those_who_ask() {
     let server = TestServer::start().await;
     let request = server.admin.request(Method::GET, "/api/nothing").header("x-request-id", "mine-1");

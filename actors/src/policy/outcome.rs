@@ -11,6 +11,9 @@ use crate::{
     },
 };
 
+/// Bytes of one reply at most: far beyond what a model says, and little enough to be read again by every tab.
+pub const REPLY_LIMIT: usize = 16 << 20;
+
 /// How a turn's task ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
@@ -20,6 +23,8 @@ pub enum Ending {
     /// The process is being stopped.
     ShutDown,
     Panicked,
+    /// The reply has more bytes than one Message holds.
+    TooLong,
     /// The context could not be read.
     Unreadable,
     /// The store could not commit for so long that the Provider was cancelled.
@@ -36,6 +41,7 @@ impl Ending {
             Self::Aborted => "aborted",
             Self::ShutDown => "shut down",
             Self::Panicked => "panicked",
+            Self::TooLong => "too long",
             Self::Unreadable => "history unreadable",
             Self::StoreUnavailable => "store unavailable",
         }
@@ -63,6 +69,7 @@ pub fn verdict(body: &Body, ending: &Ending, provider: &str) -> Verdict {
         Ending::Aborted => (MessageStatus::Aborted, None),
         Ending::ShutDown => (MessageStatus::Interrupted, Some(interrupted())),
         Ending::Panicked | Ending::Unreadable => (MessageStatus::Failed, Some(internal())),
+        Ending::TooLong => (MessageStatus::Failed, Some(too_long(provider))),
         Ending::StoreUnavailable => (MessageStatus::Failed, Some(store_unavailable())),
         Ending::Provider(end) => match fault(body, end, &open, provider) {
             Some(error) => (MessageStatus::Failed, Some(error)),
@@ -84,13 +91,16 @@ fn fault(body: &Body, end: &End, open: &[ToolCall], provider: &str) -> Option<Me
     };
     match end {
         End::Failed(failure) => Some(failed(failure, provider)),
-        End::Truncated if body.parts.is_empty() => {
-            Some(told(ErrorCode::EmptyReply, ErrorKind::Content, format!("{provider} sent an empty reply."), true))
-        }
+        End::Truncated if body.parts.is_empty() => Some(told(
+            ErrorCode::EmptyReply,
+            ErrorKind::Content,
+            format!("{provider} sent nothing that could be read."),
+            true,
+        )),
         End::Truncated => Some(told(
             ErrorCode::ReplyTruncated,
             ErrorKind::Network,
-            format!("{provider} closed the connection before the reply was finished."),
+            format!("The reply of {provider} ended, or could not be read on, before it was finished."),
             true,
         )),
         End::Complete(FinishReason::ContentFilter) => Some(told(
@@ -129,7 +139,7 @@ fn close(call: ToolCall, ending: &Ending) -> [Delta; 2] {
         Ending::Provider(End::Complete(reason)) if is_whole(&call, *reason) => "not run: nobody granted this tool",
         Ending::Provider(End::Complete(FinishReason::Length)) => "not run: the call was cut off by the output limit",
         Ending::Provider(End::Complete(_)) => "not run: the call was cut off or malformed",
-        Ending::Provider(End::Truncated | End::Failed(_)) => "not run: the reply was cut off",
+        Ending::Provider(End::Truncated | End::Failed(_)) | Ending::TooLong => "not run: the reply was cut off",
         Ending::Aborted => "not run: stopped",
         Ending::ShutDown => "not run: interrupted",
         Ending::Panicked | Ending::Unreadable | Ending::StoreUnavailable => "not run: the turn failed",
@@ -175,6 +185,17 @@ pub fn interrupted() -> MessageError {
 /// What is stored with a Message whose turn failed in itself.
 pub fn internal() -> MessageError {
     own(ErrorCode::Internal, ErrorKind::Server, "Something went wrong inside Hamlet. What had arrived is kept.")
+}
+
+fn too_long(provider: &str) -> MessageError {
+    MessageError {
+        code: ErrorCode::ReplyTooLong,
+        message: format!("{provider} went on beyond {} MiB, so Hamlet stopped it.", REPLY_LIMIT >> 20),
+        kind: ErrorKind::Limit,
+        provider: Some(provider.to_owned()),
+        status: None,
+        retryable: false,
+    }
 }
 
 /// What watchers are told, without an id, and what is stored once the store commits again.

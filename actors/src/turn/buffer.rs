@@ -11,13 +11,16 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    pub fn push(&mut self, delta: Delta) {
-        self.bytes += match &delta {
+    /// Answers how many bytes were added, about.
+    pub fn push(&mut self, delta: Delta) -> usize {
+        let added = match &delta {
             Delta::Text(text) | Delta::Reasoning(text) => text.len(),
             Delta::Call(call) => call.arguments.len() + 64,
             Delta::Opaque(_) | Delta::Part(_) => 256,
         };
+        self.bytes += added;
         merge(&mut self.deltas, [delta]);
+        added
     }
 
     /// Takes over what the Provider reported, field by field where it is silent.

@@ -66,6 +66,8 @@ codes! {
     ProviderTimeout = "PROVIDER_TIMEOUT",
     /// The Provider's stream ended without its end mark: what came is kept.
     ReplyTruncated = "REPLY_TRUNCATED",
+    /// The reply grew beyond what is kept of one; what had come is kept.
+    ReplyTooLong = "REPLY_TOO_LONG",
     /// The Provider said that it was done and had said nothing.
     EmptyReply = "EMPTY_REPLY",
     /// The Provider withheld the reply, or the rest of it.

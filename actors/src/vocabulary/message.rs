@@ -8,6 +8,9 @@ use super::{ConversationId, FinishReason, MessageError, MessageId, Part, Timesta
 /// User-perceived characters that a title takes from the first Message.
 pub const TITLE_LIMIT: usize = 80;
 
+/// Bytes of a title at most.
+const TITLE_BYTES: usize = 2_048;
+
 /// A Message as readers get it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -99,7 +102,15 @@ pub struct Hop {
 /// between two of them.
 pub fn title_of(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.graphemes(true).take(TITLE_LIMIT).collect::<String>().trim_end().to_owned()
+    let mut title = String::new();
+    for character in line.graphemes(true).take(TITLE_LIMIT) {
+        // One character can be a letter under thousands of marks.
+        if title.len() + character.len() > TITLE_BYTES {
+            break;
+        }
+        title.push_str(character);
+    }
+    title.trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -113,6 +124,12 @@ mod tests {
         assert_eq!(title_of(&text), format!("{}{family}", "a".repeat(79)));
         let combining = format!("{}e\u{301}x", "a".repeat(79));
         assert_eq!(title_of(&combining), format!("{}e\u{301}", "a".repeat(79)));
+    }
+
+    #[test]
+    fn a_title_is_bounded_even_where_one_character_is_not() {
+        let heap = format!("ab{}", "c\u{301}".repeat(10) + &"\u{301}".repeat(9_000));
+        assert!(title_of(&heap).len() < 100, "{}", title_of(&heap).len());
     }
 
     #[test]

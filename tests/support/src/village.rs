@@ -250,6 +250,10 @@ impl Tab {
                             self.seen.push(frame);
                             self.cursor = line.seq.unwrap_or(self.cursor);
                         }
+                        // One look has a limit: there may be more.
+                        if !condition(self) {
+                            continue;
+                        }
                     }
                     Look::Dormant if self.watcher.is_closed() => return,
                     Look::UpToDate | Look::Dormant | Look::Behind { .. } => {}
