@@ -20,7 +20,7 @@ pub use unwatched::WhenUnwatched;
 use crate::{
     conversation::{frame_log::FrameLog, mailbox::ConversationMsg},
     policy::outcome::{Ending, REPLY_LIMIT},
-    ports::{End, ModelRequest, Provider, ProviderEvent, journal::Journal},
+    ports::{End, Provider, ProviderEvent, ProviderEvents, journal::Journal},
     village::WindowCache,
     vocabulary::{ConversationId, Npc, TurnId},
 };
@@ -113,10 +113,12 @@ impl TurnTask {
         let gathered = async {
             let asked = plan.question.as_ref().map_or(0, |text| text.chars().count());
             let window = context::window(conversation, before_position, plan.window_tokens, asked, &*journal, &windows);
-            let (window, released) = tokio::join!(window, released);
-            (window, released.is_ok())
+            // The request is written while the commit is on its way, and sent once it is through.
+            let asking = async { window.await.map(|window| plan.provider.ask(context::request(&plan, window.said()))) };
+            let (events, released) = tokio::join!(asking, released);
+            (events, released.is_ok())
         };
-        let (window, released) = tokio::select! {
+        let (events, released) = tokio::select! {
             biased;
             ending = cancelled.asked() => return ending,
             gathered = gathered => gathered,
@@ -124,27 +126,25 @@ impl TurnTask {
         if !released {
             return Ending::Aborted;
         }
-        let window = match window {
-            Ok(window) => window,
+        let events = match events {
+            Ok(events) => events,
             Err(error) => {
                 tracing::error!(%error, "the history could not be read");
                 return Ending::Unreadable;
             }
         };
-        let request = context::request(&plan, window.said());
         let reports = Reports { turn, actor, gate };
         tokio::select! {
             biased;
             ending = cancelled.asked() => ending,
             () = &mut leaving => Ending::Aborted,
-            ending = stream(&*plan.provider, request, reports, buffer) => ending,
+            ending = stream(events, reports, buffer) => ending,
         }
     }
 }
 
 /// Reads the Provider's stream to its end. At most one report is on its way; what arrives meanwhile becomes the next.
-async fn stream(provider: &dyn Provider, request: ModelRequest, reports: Reports, buffer: &mut Buffer) -> Ending {
-    let mut events = provider.ask(request);
+async fn stream(mut events: ProviderEvents, reports: Reports, buffer: &mut Buffer) -> Ending {
     let mut bytes = 0;
     loop {
         if !buffer.is_empty() && reports.gate.pass() && !reports.send(buffer) {

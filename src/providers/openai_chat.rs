@@ -22,7 +22,7 @@ use hamlet_actors::{
     vocabulary::{ErrorKind, ProviderId},
 };
 use http::{HeaderValue, header};
-use reqwest::{Request, Response};
+use reqwest::{Client, Request, Response};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
@@ -58,7 +58,8 @@ impl OpenAiChat {
         Self { id, name, base_url, key, quirks, clients }
     }
 
-    async fn connect(&self, request: ModelRequest) -> Result<Reading, ProviderFailure> {
+    /// Writes the request. Nothing is sent: a turn asks while its admission is being stored, and polls afterwards.
+    fn prepare(&self, request: ModelRequest) -> Result<Prepared, ProviderFailure> {
         let discretion = Discretion::about(self.key.clone());
         let body = request::body(&request, &self.quirks).map_err(|error| {
             tracing::error!(%error, "a request could not be written");
@@ -68,26 +69,38 @@ impl OpenAiChat {
             return Err(failure::failure(ErrorKind::Request, "the Provider has no base URL", None));
         };
         let url = endpoint(base_url, "chat/completions");
-        let client = self.clients.toward(&url);
-        let limits = &self.clients.limits;
+        let client = self.clients.toward(&url).clone();
         let mut post = Request::new(http::Method::POST, url);
         authorize(&mut post, self.key.as_ref())?;
         post.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         post.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
         *post.body_mut() = Some(Bytes::from(body).into());
-        let response = exchange::send(client, post, limits, &discretion).await?;
+        let origin = Origin { provider: self.id, model: request.model };
+        let (quirks, limits) = (self.quirks.clone(), self.clients.limits.clone());
+        Ok(Prepared { client, post, discretion, origin, quirks, limits })
+    }
+}
+
+/// A request that is written and not sent.
+struct Prepared {
+    client: Client,
+    post: Request,
+    discretion: Discretion,
+    origin: Origin,
+    quirks: Quirks,
+    limits: Limits,
+}
+
+impl Prepared {
+    async fn connect(self) -> Result<Reading, ProviderFailure> {
+        let Self { client, post, discretion, origin, quirks, limits } = self;
+        let response = exchange::send(&client, post, &limits, &discretion).await?;
         if is_page(&response) {
             let message = "the Provider answered with a web page: check the base URL";
             return Err(failure::failure(ErrorKind::Request, message, Some(response.status().as_u16())));
         }
-        let origin = Origin { provider: self.id, model: request.model };
-        Ok(Reading {
-            response,
-            decoder: ChatDecoder::new(origin, &self.quirks, discretion),
-            patience: limits.first_byte,
-            finished_at: None,
-            limits: limits.clone(),
-        })
+        let decoder = ChatDecoder::new(origin, &quirks, discretion);
+        Ok(Reading { response, decoder, patience: limits.first_byte, finished_at: None, limits })
     }
 }
 
@@ -101,14 +114,14 @@ impl Provider for OpenAiChat {
     }
 
     fn ask(&self, request: ModelRequest) -> ProviderEvents {
-        let asking = Stage::Asking(Box::new((self.clone(), request)));
+        let asking = Stage::Asking(Box::new(self.prepare(request)));
         Box::pin(stream::unfold(asking, Stage::next))
     }
 }
 
 /// Where one reply is.
 enum Stage {
-    Asking(Box<(OpenAiChat, ModelRequest)>),
+    Asking(Box<Result<Prepared, ProviderFailure>>),
     Reading(Box<Reading>),
     Over,
 }
@@ -128,8 +141,11 @@ impl Stage {
             Self::Over => return None,
             Self::Reading(reading) => reading,
             Self::Asking(asked) => {
-                let (provider, request) = *asked;
-                match Box::pin(provider.connect(request)).await {
+                let connected = match *asked {
+                    Ok(prepared) => Box::pin(prepared.connect()).await,
+                    Err(failure) => Err(failure),
+                };
+                match connected {
                     Ok(reading) => Box::new(reading),
                     Err(failure) => return Some((vec![ProviderEvent::End(End::Failed(failure))], Self::Over)),
                 }
