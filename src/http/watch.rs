@@ -93,9 +93,10 @@ impl Reader {
         loop {
             match self.watcher.look(self.watching.cursor) {
                 Look::Frames(lines) => self.write_lines(&mut out, lines),
-                Look::Behind { floor } => self.replay(&mut out, Some(floor)).await,
+                // Boxed: a stream that only waits does not keep room for a read.
+                Look::Behind { floor } => Box::pin(self.replay(&mut out, Some(floor))).await,
                 Look::Dormant => {
-                    self.replay(&mut out, None).await;
+                    Box::pin(self.replay(&mut out, None)).await;
                     self.done |= out.is_empty() && self.watcher.is_closed();
                 }
                 Look::UpToDate => {}
@@ -109,7 +110,7 @@ impl Reader {
             }
             tokio::select! {
                 changed = self.watcher.changed() => if !changed { return None },
-                _ = self.heartbeat.tick() => return self.comment().await,
+                _ = self.heartbeat.tick() => return Box::pin(self.comment()).await,
             }
         }
     }
