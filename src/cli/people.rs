@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Players in one read of `user list`.
-const PAGE: u32 = 500;
+const PAGE: usize = 500;
 
 pub fn token(config: &Config, args: &TokenArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let name = PlayerName::new(&args.player)?;

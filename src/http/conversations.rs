@@ -17,7 +17,7 @@ use serde_json::json;
 use super::{
     error::ApiError,
     extract::{Id, Json, Query},
-    page::{self, Page},
+    page::{self, Asked, Page, TimeAndKey},
     watch::{self, Watching},
 };
 use crate::{
@@ -28,6 +28,7 @@ use crate::{
         conversations::{self, ConversationRow, NewConversation},
         messages, npcs,
     },
+    village::patch::present,
 };
 
 /// NPCs of one Party at most.
@@ -112,22 +113,15 @@ async fn create(
     Ok((StatusCode::CREATED, axum::Json(made)).into_response())
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ListQuery {
-    limit: Option<usize>,
-    after: Option<String>,
-}
-
-async fn list(who: Who, State(app): State<Arc<App>>, Query(query): Query<ListQuery>) -> Result<Response, ApiError> {
-    let limit = page::limit(query.limit, 50)?;
-    let after = query.after.as_deref().map(page::decode_pair).transpose()?;
+async fn list(who: Who, State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Result<Response, ApiError> {
+    let limit = asked.limit()?;
+    let after = asked.after::<TimeAndKey>()?.map(|TimeAndKey(time, key)| (time, key));
     let page = app
         .store
         .read(move |conn| {
-            let rows = conversations::page(conn, who.id, after, limit + 1)?;
-            let (rows, more) = page::cut(rows, limit);
-            let next = rows.last().filter(|_| more).map(|row| page::encode_pair(row.updated_at.as_millis(), row.key));
+            let (rows, more) = page::cut(conversations::page(conn, who.id, after, limit + 1)?, limit);
+            let mark = |row: &ConversationRow| TimeAndKey(row.updated_at.as_millis(), row.key).to_string();
+            let next = rows.last().filter(|_| more).map(|row| page::encode(&mark(row)));
             let items = rows.into_iter().map(|row| out(conn, row)).collect::<Result<Vec<_>, _>>()?;
             Ok(Page { items, next })
         })
@@ -152,11 +146,6 @@ struct ChangeBody {
     /// Null takes the title away; the next Message gives a new one.
     #[serde(default, deserialize_with = "present")]
     title: Option<Option<String>>,
-}
-
-/// Tells null from absent.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::<String>::deserialize(deserializer).map(Some)
 }
 
 async fn change(

@@ -5,15 +5,13 @@ use axum::{
     extract::{FromRef, FromRequestParts, State},
     routing::get,
 };
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hamlet_actors::vocabulary::{NpcId, Timestamp};
 use http::StatusCode;
-use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use super::{
     error::ApiError,
     extract::{Id, Json, Query},
+    page::{Asked, Page},
     village::change,
 };
 use crate::{
@@ -22,12 +20,8 @@ use crate::{
     village::{
         VillageState,
         npc::{self, Making, NpcFields},
-        patch::Object,
     },
 };
-
-const PAGE: usize = 50;
-const PAGE_MAX: usize = 100;
 
 pub fn routes<S>() -> Router<S>
 where
@@ -40,48 +34,20 @@ where
         .route("/api/npcs/{id}", get(read).patch(update).delete(remove))
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Page {
-    limit: Option<usize>,
-    after: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct Listed {
-    items: Vec<NpcRecord>,
-    /// What to send as `after` for the rest; null: this is all.
-    next: Option<String>,
-}
-
 async fn list(
     _who: Who,
     State(village): State<VillageState>,
-    Query(page): Query<Page>,
-) -> Result<axum::Json<Listed>, ApiError> {
-    let limit = page.limit.unwrap_or(PAGE);
-    if !(1..=PAGE_MAX).contains(&limit) {
-        return Err(ApiError::invalid(format!("limit is not between 1 and {PAGE_MAX}.")));
-    }
-    let after = page.after.as_deref().map(read_mark).transpose()?;
-    // One more than asked for tells whether there is a rest.
-    let mut items = village.store.read(move |conn| npcs::list(conn, after, limit + 1)).await?;
-    let more = items.len() > limit;
-    items.truncate(limit);
-    let next = items.last().filter(|_| more).map(|last| URL_SAFE_NO_PAD.encode(last.npc.id.0.as_bytes()));
-    Ok(axum::Json(Listed { items, next }))
-}
-
-fn read_mark(mark: &str) -> Result<NpcId, ApiError> {
-    let bytes: Option<[u8; 16]> = URL_SAFE_NO_PAD.decode(mark).ok().and_then(|bytes| bytes.try_into().ok());
-    let id = bytes.map(|bytes| NpcId(Uuid::from_bytes(bytes)));
-    id.ok_or_else(|| ApiError::invalid("after is not what a list answered as next."))
+    Query(asked): Query<Asked>,
+) -> Result<axum::Json<Page<NpcRecord>>, ApiError> {
+    let (limit, after) = (asked.limit()?, asked.after::<NpcId>()?);
+    let records = village.store.read(move |conn| npcs::list(conn, after, limit + 1)).await?;
+    Ok(axum::Json(Page::of(records, limit, |record| record.npc.id.to_string(), |record| record)))
 }
 
 async fn create(
     who: Who,
     State(village): State<VillageState>,
-    Json { value: Object(fields), .. }: Json<Object<NpcFields>>,
+    Json { value: fields, .. }: Json<NpcFields>,
 ) -> Result<(StatusCode, axum::Json<NpcRecord>), ApiError> {
     let given = village.given();
     let making = Making { id: NpcId::generate(), by: Some(who.id), at: Timestamp::now() };
@@ -101,7 +67,7 @@ async fn update(
     who: Who,
     State(village): State<VillageState>,
     Id(id): Id<NpcId>,
-    Json { value: Object(fields), .. }: Json<Object<NpcFields>>,
+    Json { value: fields, .. }: Json<NpcFields>,
 ) -> Result<axum::Json<NpcRecord>, ApiError> {
     let given = village.given();
     let now = Timestamp::now();
@@ -265,7 +231,7 @@ mod tests {
             assert_eq!(refused.0, 404, "{id}");
         }
         for query in
-            ["limit=0", "limit=101", "limit=x", "limit=-1", "after=x", "after=AAAA", "page=2", "limit=1&limit=2"]
+            ["limit=0", "limit=201", "limit=x", "limit=-1", "after=x", "after=AAAA", "page=2", "limit=1&limit=2"]
         {
             let refused = village.refused(ADA, Method::GET, &format!("{NPCS}?{query}"), Value::Null).await;
             assert_eq!(refused, (400, "INVALID_BODY".to_owned()), "{query}");

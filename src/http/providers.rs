@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::{
     error::ApiError,
     extract::{Id, Json, Query},
+    page::Page,
     village::change,
 };
 use crate::{
@@ -21,7 +22,6 @@ use crate::{
     store::providers::ProviderRow,
     village::{
         VillageState, address,
-        patch::Object,
         provider::{self, ProviderFields, WhenInUse},
         registry::{self, Known, Source},
     },
@@ -69,16 +69,9 @@ impl From<Known> for View {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct Listed {
-    items: Vec<View>,
-    /// Always null: there are few.
-    next: Option<String>,
-}
-
-async fn list(_who: Who, State(village): State<VillageState>) -> Result<axum::Json<Listed>, ApiError> {
+async fn list(_who: Who, State(village): State<VillageState>) -> Result<axum::Json<Page<View>>, ApiError> {
     let (_, known) = village.choices().await?;
-    Ok(axum::Json(Listed { items: known.into_iter().map(View::from).collect(), next: None }))
+    Ok(axum::Json(Page::whole(known.into_iter().map(View::from).collect())))
 }
 
 async fn read(
@@ -92,7 +85,7 @@ async fn read(
 async fn create(
     Admin(_who): Admin,
     State(village): State<VillageState>,
-    Json { value: Object(fields), .. }: Json<Object<ProviderFields>>,
+    Json { value: fields, .. }: Json<ProviderFields>,
 ) -> Result<(StatusCode, axum::Json<View>), ApiError> {
     let (vault, now) = (village.vault.clone(), Timestamp::now());
     let row =
@@ -104,7 +97,7 @@ async fn update(
     Admin(_who): Admin,
     State(village): State<VillageState>,
     Id(id): Id<ProviderId>,
-    Json { value: Object(fields), .. }: Json<Object<ProviderFields>>,
+    Json { value: fields, .. }: Json<ProviderFields>,
 ) -> Result<axum::Json<View>, ApiError> {
     refuse_given(&village, id)?;
     let (vault, now) = (village.vault.clone(), Timestamp::now());

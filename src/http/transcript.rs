@@ -63,9 +63,7 @@ async fn transcript(
 ) -> Result<Response, ApiError> {
     let limit = page::limit(query.limit, 100)?;
     let before = match query.before.as_deref() {
-        Some(next) => Some(
-            page::decode(next)?.parse::<i64>().map_err(|_| ApiError::invalid("The page's cursor is none of ours."))?,
-        ),
+        Some(next) => Some(page::decode::<i64>(next)?),
         None => None,
     };
     let log = app.engine.log(id).await?;
@@ -143,5 +141,5 @@ async fn variants(who: Who, Id(id): Id<MessageId>, State(app): State<Arc<App>>) 
         })
         .await?;
     let items: Vec<Message> = found.into_iter().map(|stored| overlay(stored, &[])).collect();
-    Ok(axum::Json(Page { items, next: None }).into_response())
+    Ok(axum::Json(Page::whole(items)).into_response())
 }

@@ -95,3 +95,24 @@ async fn frames_tell_the_title_that_the_player_gave_and_one_taken_away_is_given_
     let one = server.admin.get(&format!("/api/conversations/{id}")).await.expect(StatusCode::OK).await;
     assert_eq!(one["title"], "Anew");
 }
+
+#[tokio::test]
+async fn a_message_from_before_parts_still_renders_from_its_text() {
+    let server = TestServer::start().await;
+    let id = server.conversation().await;
+    let path = format!("/api/conversations/{id}/messages");
+    let script = server.provider.expect();
+    let mut stream = server.admin.stream(&path, json!({"text": "Hi"})).await;
+    script.text("Hello.");
+    script.finish();
+    stream.to_end().await;
+    server.app.store.write(|conn| Ok(conn.execute("UPDATE messages SET parts = NULL", [])?)).await.unwrap();
+    let stored = server.admin.get(&path).await.expect(StatusCode::OK).await;
+    let mut replay = server.admin.watch(&format!("/api/conversations/{id}/frames?after=0")).await;
+    assert!(replay.until(|events| events.terminal_frames() == 1).await);
+    for (n, text) in ["Hi", "Hello."].into_iter().enumerate() {
+        let parts = json!([{"type": "text", "text": text}]);
+        assert_eq!(stored["items"][n]["parts"], parts);
+        assert_eq!(json!(replay.transcript.entries()[n].parts), parts);
+    }
+}

@@ -11,6 +11,7 @@ use crate::{
     http::{
         error::ApiError,
         extract::{Id, Json},
+        page::Page,
     },
     store::{accounts as rows, accounts::ApiToken},
 };
@@ -38,12 +39,6 @@ impl TokenView {
 }
 
 #[derive(Debug, Serialize)]
-pub struct TokenList {
-    items: Vec<TokenView>,
-    next: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InviteView {
     invite: String,
@@ -51,13 +46,13 @@ pub struct InviteView {
 }
 
 /// All of them: a Player has at most a hundred.
-pub async fn list<S>(State(accounts): State<Accounts>, who: Who) -> Result<axum::Json<TokenList>, ApiError>
+pub async fn list<S>(State(accounts): State<Accounts>, who: Who) -> Result<axum::Json<Page<TokenView>>, ApiError>
 where
     Accounts: FromRef<S>,
 {
     let tokens = accounts.read(move |conn| rows::tokens(conn, who.id)).await?;
     let items = tokens.into_iter().map(|token| TokenView::new(token, None)).collect();
-    Ok(axum::Json(TokenList { items, next: None }))
+    Ok(axum::Json(Page::whole(items)))
 }
 
 pub async fn add<S>(

@@ -1,7 +1,6 @@
 //! The administration of Players, for admins.
 
 use axum::extract::{FromRef, State};
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hamlet_actors::vocabulary::{PlayerId, Timestamp};
 use http::StatusCode;
 use secrecy::SecretString;
@@ -12,12 +11,10 @@ use crate::{
     http::{
         error::ApiError,
         extract::{Id, Json, Query},
+        page::{Asked, Page},
     },
     store::{accounts as rows, accounts::Player},
 };
-
-const PAGE: u32 = 50;
-const LARGEST_PAGE: u32 = 200;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -35,19 +32,6 @@ impl From<Player> for UserView {
         let Player { id, name, role, disabled, has_password, created_at } = player;
         Self { id, name, role, disabled, has_password, created_at }
     }
-}
-
-#[derive(Debug, Serialize)]
-pub struct UserList {
-    items: Vec<UserView>,
-    next: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Page {
-    limit: Option<u32>,
-    after: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -69,29 +53,15 @@ pub struct Patch {
 pub async fn list<S>(
     State(accounts): State<Accounts>,
     _: Admin,
-    Query(page): Query<Page>,
-) -> Result<axum::Json<UserList>, ApiError>
+    Query(asked): Query<Asked>,
+) -> Result<axum::Json<Page<UserView>>, ApiError>
 where
     Accounts: FromRef<S>,
 {
-    let limit = page.limit.unwrap_or(PAGE);
-    if !(1..=LARGEST_PAGE).contains(&limit) {
-        return Err(ApiError::invalid(format!("The limit is a number from 1 to {LARGEST_PAGE}.")));
-    }
-    let after = page.after.as_deref().map(read_cursor).transpose()?.unwrap_or_default();
-    // One more than asked for tells whether there is another page.
-    let mut players = accounts.read(move |conn| rows::list(conn, &after, limit + 1)).await?;
-    let more = players.len() > limit as usize;
-    players.truncate(limit as usize);
-    let next = players.last().filter(|_| more).map(|last| URL_SAFE_NO_PAD.encode(last.list_key()));
-    Ok(axum::Json(UserList { items: players.into_iter().map(Into::into).collect(), next }))
-}
-
-/// The opaque `next`: the key of the last name.
-fn read_cursor(text: &str) -> Result<String, ApiError> {
-    let bytes = URL_SAFE_NO_PAD.decode(text).ok();
-    let key = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    key.ok_or_else(|| ApiError::invalid("The value of `after` is what an earlier page gave as `next`."))
+    let limit = asked.limit()?;
+    let after = asked.after::<String>()?.unwrap_or_default();
+    let players = accounts.read(move |conn| rows::list(conn, &after, limit + 1)).await?;
+    Ok(axum::Json(Page::of(players, limit, Player::list_key, UserView::from)))
 }
 
 pub async fn add<S>(

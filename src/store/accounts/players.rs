@@ -106,7 +106,7 @@ pub fn password_hash(conn: &Connection, id: PlayerId) -> Result<Option<String>, 
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn list(conn: &Connection, after_key: &str, limit: u32) -> Result<Vec<Player>, StoreError> {
+pub fn list(conn: &Connection, after_key: &str, limit: usize) -> Result<Vec<Player>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM players WHERE name_key > ?1 ORDER BY name_key LIMIT ?2");
     let mut statement = conn.prepare_cached(&sql)?;
     let rows = statement.query_map(params![after_key, limit], read)?;
