@@ -10,11 +10,16 @@ use std::{
 
 use axum::{Router, body::Body, response::IntoResponse, routing::post};
 use bytes::Bytes;
-use futures_util::{StreamExt, future::join_all, stream};
+use futures_util::{
+    StreamExt,
+    future::{BoxFuture, join_all},
+    stream,
+};
 use hamlet::{
     app::BuildsProviders,
     auth::AccountsOptions,
     gates::origin::OriginRules,
+    providers::models::ListedModel,
     serve::{Server, Setup},
     store::{Store, conversations},
     vault::Vault,
@@ -25,7 +30,7 @@ use hamlet::{
 };
 use hamlet_actors::{
     engine::Engine,
-    ports::{End, ModelRequest, Provider, ProviderEvent, ProviderEvents, SystemClock},
+    ports::{End, ModelRequest, Provider, ProviderEvent, ProviderEvents, ProviderFailure, SystemClock},
     village::Upkeep,
     vocabulary::{ConversationId, Delta, FinishReason, NpcId, PlayerId, ProviderId, Timestamp},
 };
@@ -64,6 +69,10 @@ impl Provider for Fast {
 impl BuildsProviders for Fast {
     fn build(&self, _known: &Known) -> Arc<dyn Provider> {
         Arc::new(Fast(self.0))
+    }
+
+    fn models(&self, _known: &Known) -> BoxFuture<'static, Result<Vec<ListedModel>, ProviderFailure>> {
+        Box::pin(async { Ok(Vec::new()) })
     }
 }
 

@@ -6,9 +6,10 @@ use std::{
 };
 
 use axum::extract::FromRef;
+use futures_util::future::BoxFuture;
 use hamlet_actors::{
     engine::Engine,
-    ports::{Provider, SystemClock},
+    ports::{Provider, ProviderFailure, SystemClock},
     village::Upkeep,
 };
 use tokio::sync::{Mutex, Notify};
@@ -17,7 +18,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     auth::Accounts,
     http::error::ApiError,
-    providers::{self, Clients, ProviderKind, ProviderSpec, Quirks},
+    providers::{
+        self, Clients, ProviderKind, ProviderSpec, Quirks,
+        models::{ListedModel, list_models},
+    },
     store::Store,
     village::{
         VillageState,
@@ -48,6 +52,9 @@ pub struct App {
 /// Makes the Provider that a turn asks. Tests bring one that they play.
 pub trait BuildsProviders: Send + Sync + 'static {
     fn build(&self, known: &Known) -> Arc<dyn Provider>;
+
+    /// The models that it offers now.
+    fn models(&self, known: &Known) -> BoxFuture<'static, Result<Vec<ListedModel>, ProviderFailure>>;
 }
 
 /// The Providers of the world, over shared connections.
@@ -56,6 +63,11 @@ pub struct RealProviders(pub Clients);
 impl BuildsProviders for RealProviders {
     fn build(&self, known: &Known) -> Arc<dyn Provider> {
         providers::build(spec(known), &self.0)
+    }
+
+    fn models(&self, known: &Known) -> BoxFuture<'static, Result<Vec<ListedModel>, ProviderFailure>> {
+        let (spec, clients) = (spec(known), self.0.clone());
+        Box::pin(async move { list_models(&spec, &clients).await })
     }
 }
 

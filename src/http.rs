@@ -8,6 +8,7 @@ pub mod extract;
 pub mod health;
 pub mod npcs;
 pub mod page;
+mod provider_test;
 pub mod providers;
 mod replay;
 pub mod request_id;
@@ -40,6 +41,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(accounts::routes())
         .merge(npcs::routes())
         .merge(providers::routes())
+        .merge(provider_test::routes())
         .merge(settings::routes())
         .merge(conversations::routes())
         .merge(transcript::routes())

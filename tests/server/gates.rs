@@ -228,3 +228,25 @@ async fn lists_come_in_pages_most_recently_active_first() {
         "INVALID_BODY"
     );
 }
+
+#[tokio::test]
+async fn an_admin_learns_at_once_whether_a_provider_answers() {
+    let server = TestServer::start().await;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = listener.local_addr().unwrap();
+    drop(listener);
+    let body = json!({"name": "Gone", "kind": "openai-chat", "baseUrl": format!("http://{silent}/v1")});
+    let made = server.admin.post("/api/providers", body).await.expect(StatusCode::CREATED).await;
+    let path = format!("/api/providers/{}/test", made["id"].as_str().unwrap());
+    let tested = server.admin.post(&path, json!({})).await.expect(StatusCode::OK).await;
+    assert_eq!((&tested["ok"], &tested["error"]["kind"]), (&json!(false), &json!("network")), "{tested}");
+    let listed = server.admin.get("/api/providers").await.expect(StatusCode::OK).await;
+    let rehearsal = listed["items"].as_array().unwrap().iter().find(|item| item["kind"] == "rehearsal").unwrap();
+    let path = format!("/api/providers/{}/test", rehearsal["id"].as_str().unwrap());
+    let tested = server.admin.post(&path, json!({})).await.expect(StatusCode::OK).await;
+    assert_eq!(tested, json!({"ok": true, "models": [{"id": "rehearsal"}]}));
+    let other = server.player("Quill").await;
+    assert_eq!(other.post(&path, json!({})).await.refused(StatusCode::FORBIDDEN).await, "FORBIDDEN");
+    let absent = "/api/providers/01890000-0000-7000-8000-000000000000/test";
+    assert_eq!(server.admin.post(absent, json!({})).await.refused(StatusCode::NOT_FOUND).await, "NOT_FOUND");
+}

@@ -4,11 +4,12 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, future::BoxFuture};
 use hamlet::{
-    app::{App, BuildsProviders},
+    app::{App, BuildsProviders, RealProviders},
     auth::AccountsOptions,
     gates::origin::OriginRules,
+    providers::{Clients, Limits, models::ListedModel},
     serve::{Server, Setup},
     vault::Vault,
     village::{
@@ -17,7 +18,7 @@ use hamlet::{
     },
 };
 use hamlet_actors::{
-    ports::Provider,
+    ports::{Provider, ProviderFailure},
     village::Upkeep,
     vocabulary::{Frame, Transcript, TurnState},
 };
@@ -33,6 +34,11 @@ struct Played(Arc<ScriptedProvider>);
 impl BuildsProviders for Played {
     fn build(&self, _known: &Known) -> Arc<dyn Provider> {
         self.0.clone()
+    }
+
+    fn models(&self, known: &Known) -> BoxFuture<'static, Result<Vec<ListedModel>, ProviderFailure>> {
+        // The real ones; only replies are played.
+        RealProviders(Clients::new(Limits { retries: 0, ..Limits::default() }).unwrap()).models(known)
     }
 }
 
