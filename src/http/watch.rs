@@ -52,7 +52,7 @@ impl Watching {
         let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // Boxed: the stream moves its state in and out for each write.
-        let reader = Box::new(Reader { watcher, heartbeat, opened: false, done: false, watching: self });
+        let reader = Box::new(Reader { watcher, heartbeat, opened: false, rested: false, done: false, watching: self });
         let body = Body::from_stream(stream::unfold(reader, |mut reader| async move {
             let bytes = reader.next().await?;
             Some((Ok::<_, StoreError>(bytes), reader))
@@ -71,6 +71,8 @@ struct Reader {
     watcher: Watcher,
     heartbeat: Interval,
     opened: bool,
+    /// Nobody was awake and the store had nothing more: only a change makes it worth reading again.
+    rested: bool,
     done: bool,
 }
 
@@ -95,8 +97,10 @@ impl Reader {
                 Look::Frames(lines) => self.write_lines(&mut out, lines),
                 // Boxed: a stream that only waits does not keep room for a read.
                 Look::Behind { floor } => Box::pin(self.replay(&mut out, Some(floor))).await,
+                Look::Dormant if self.rested && !self.watcher.is_closed() => {}
                 Look::Dormant => {
                     Box::pin(self.replay(&mut out, None)).await;
+                    self.rested = out.is_empty();
                     self.done |= out.is_empty() && self.watcher.is_closed();
                 }
                 Look::UpToDate => {}
@@ -109,7 +113,12 @@ impl Reader {
                 return None;
             }
             tokio::select! {
-                changed = self.watcher.changed() => if !changed { return None },
+                changed = self.watcher.changed() => {
+                    self.rested = false;
+                    if !changed {
+                        return None;
+                    }
+                }
                 _ = self.heartbeat.tick() => return Box::pin(self.comment()).await,
             }
         }
