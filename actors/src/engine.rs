@@ -181,6 +181,9 @@ impl Engine {
     async fn ask_village<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> VillageMsg) -> Result<T, EngineError> {
         let (answer, answered) = oneshot::channel();
         self.village.cast(question(answer)).map_err(|_| EngineError::ShuttingDown)?;
-        answered.await.map_err(|_| EngineError::NoAnswer)
+        // A Village that is stopping wakes nobody any more, and leaves such questions unanswered.
+        answered
+            .await
+            .map_err(|_| if self.turns.is_closed() { EngineError::ShuttingDown } else { EngineError::NoAnswer })
     }
 }

@@ -96,7 +96,7 @@ impl Actor for Village {
         village: &mut Seats,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            // One who is not answered is told that Hamlet is being stopped, or asks again.
+            // The Engine knows that Hamlet is being stopped, and says so to whoever is not answered.
             VillageMsg::Find { .. } if village.stopping => {}
             VillageMsg::Find { conversation, answer } => {
                 match Box::pin(self.find(&myself, village, conversation)).await {

@@ -239,3 +239,26 @@ async fn room(village: &TestVillage, pages: i64) {
     let sql = format!("PRAGMA max_page_count = {pages}");
     village.store.write(move |conn| Ok(conn.query_row(&sql, [], |_| Ok(()))?)).await.unwrap();
 }
+
+#[tokio::test]
+async fn whoever_asks_while_the_last_turns_are_being_ended_is_told_that_hamlet_stops() {
+    let village = TestVillage::new().await;
+    let script = village.provider.expect();
+    let begun = village.say("Hello").await;
+    let mut tab = village.tab(begun.cursor).await;
+    script.text("Half");
+    tab.until_text("Half").await;
+    // The end can't be stored yet, so that the engine is still stopping when the question comes.
+    let other = rusqlite::Connection::open(village.store.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let engine = village.engine.clone();
+    let stopping = tokio::spawn(async move { engine.shut_down(Duration::ZERO).await });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let aborted = village.engine.abort(village.conversation, Some(begun.turn)).await;
+    assert_eq!(aborted.map_err(|error| error.code()), Err(ErrorCode::ShuttingDown));
+    let refused = village.try_say("Hello again").await;
+    assert_eq!(refused.map_err(|error| error.code()), Err(ErrorCode::ShuttingDown));
+    other.execute_batch("ROLLBACK").unwrap();
+    stopping.await.unwrap();
+    assert_eq!(village.newest().await.message.status, MessageStatus::Interrupted);
+}

@@ -5,27 +5,16 @@ mod instructions;
 
 use crate::vocabulary::Npc;
 
-/// One titled piece of the system prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
-    pub name: &'static str,
-    pub text: String,
-}
-
 /// What the sections are made from.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'a> {
     pub npc: &'a Npc,
 }
 
-/// All sections that have something to say, in order.
-pub fn sections(scene: Scene<'_>) -> Vec<Section> {
-    [identity::section(scene), instructions::section(scene)].into_iter().flatten().collect()
-}
-
-/// The prompt as it is sent.
+/// The prompt as it is sent: all sections that have something to say, in order.
 pub fn assemble(scene: Scene<'_>) -> String {
-    sections(scene).into_iter().map(|section| section.text).collect::<Vec<_>>().join("\n\n")
+    let sections = [identity::section(scene), instructions::section(scene)];
+    sections.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
 }
 
 #[cfg(test)]

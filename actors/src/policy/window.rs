@@ -57,11 +57,6 @@ impl Window {
         self.said.push(said);
     }
 
-    /// Estimated tokens.
-    pub fn tokens(&self) -> usize {
-        self.chars.div_ceil(CHARS_PER_TOKEN)
-    }
-
     /// Bytes that this window holds in memory, about.
     pub fn weight(&self) -> usize {
         self.said.iter().map(|said| said.text.len() + 160).sum()
@@ -112,6 +107,10 @@ mod tests {
         Arc::new(Said::new(id, position, role, author, &"x".repeat(length)))
     }
 
+    fn tokens(window: &Window) -> usize {
+        window.chars.div_ceil(CHARS_PER_TOKEN)
+    }
+
     fn exchanges(count: i64, length: usize) -> Window {
         Window::of((0..count * 2).map(|n| said(n, if n % 2 == 0 { Role::Player } else { Role::Npc }, length)).collect())
     }
@@ -120,7 +119,7 @@ mod tests {
     fn within_the_budget_nothing_falls_off() {
         let mut window = exchanges(5, 40);
         assert_eq!(window.fit(100, 0), vec![]);
-        assert_eq!(window.tokens(), 100);
+        assert_eq!(tokens(&window), 100);
     }
 
     #[test]
@@ -128,7 +127,7 @@ mod tests {
         let mut window = exchanges(6, 40);
         let gone = window.fit(100, 0);
         assert_eq!(gone.iter().map(|said| said.position).collect::<Vec<_>>(), vec![0, 1, 2, 3, 4, 5]);
-        assert_eq!(window.tokens(), 60);
+        assert_eq!(tokens(&window), 60);
         assert_eq!(window.said()[0].role, Role::Player);
     }
 

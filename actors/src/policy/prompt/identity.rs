@@ -1,8 +1,8 @@
 //! Who the NPC is. First and unconditional: instructions then elaborate on an identity instead of competing with one.
 
-use super::{Scene, Section};
+use super::Scene;
 
-pub fn section(scene: Scene<'_>) -> Option<Section> {
+pub fn section(scene: Scene<'_>) -> Option<String> {
     let npc = scene.npc;
     let mut text = format!("# Who you are\nYou are {}", npc.name);
     if !npc.job_title.trim().is_empty() {
@@ -14,5 +14,5 @@ pub fn section(scene: Scene<'_>) -> Option<Section> {
         text.push('\n');
         text.push_str(npc.description.trim());
     }
-    Some(Section { name: "identity", text })
+    Some(text)
 }

@@ -1,8 +1,8 @@
 //! The NPC's own instructions, as its maker wrote them.
 
-use super::{Scene, Section};
+use super::Scene;
 
-pub fn section(scene: Scene<'_>) -> Option<Section> {
+pub fn section(scene: Scene<'_>) -> Option<String> {
     let text = scene.npc.instructions.trim();
-    (!text.is_empty()).then(|| Section { name: "instructions", text: format!("# Instructions\n{text}") })
+    (!text.is_empty()).then(|| format!("# Instructions\n{text}"))
 }
