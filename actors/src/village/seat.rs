@@ -46,6 +46,8 @@ impl Seat {
     pub fn sit(&mut self, actor: ActorRef<ConversationMsg>, mailbox: usize) -> Handle {
         let mailbox = Arc::new(Semaphore::new(mailbox));
         self.sitting = Some((actor.clone(), Arc::clone(&mailbox)));
+        // Its own claim ends what was left running; one of the Village's would fence it off.
+        self.unended = false;
         Handle { actor, mailbox, log: Arc::clone(&self.log) }
     }
 
@@ -97,5 +99,33 @@ impl Seat {
         self.restarts.retain(|at| now.duration_since(*at) < window);
         self.restarts.push(now);
         self.restarts.len() <= limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ractor::{Actor, ActorProcessingErr};
+
+    struct Idle;
+
+    impl Actor for Idle {
+        type Msg = ConversationMsg;
+        type State = ();
+        type Arguments = ();
+
+        async fn pre_start(&self, _myself: ActorRef<Self::Msg>, (): ()) -> Result<(), ActorProcessingErr> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_seat_that_is_taken_again_is_not_ended_by_the_village() {
+        let (actor, joined) = Actor::spawn(None, Idle, ()).await.unwrap();
+        let mut seat = Seat { unended: true, ..Seat::default() };
+        seat.sit(actor.clone(), 1);
+        assert!(!seat.unended, "the actor's own claim ends what was left; another one would fence it off");
+        actor.stop(None);
+        joined.await.unwrap();
     }
 }
