@@ -1,4 +1,4 @@
--- Hamlet's tables, version 1. Applied to an empty file at start; src/store/migrations.rs carries older files here.
+-- Hamlet's tables, version 2. Applied to an empty file at start; src/store/migrations.rs carries older files here.
 -- Ids are UUID v7 as 16 bytes, times are milliseconds since 1970, JSON columns hold the wire shapes of docs/protocol.md.
 -- Where a row is the parent of many (conversations, messages) it also has a small integer key, so that children stay narrow.
 
@@ -140,7 +140,8 @@ CREATE TABLE messages (
   hop_limit         INTEGER NOT NULL DEFAULT 0,
   terminal          INTEGER NOT NULL DEFAULT 0,    -- 1: its finish is its turn's one terminal frame
   supersedes        TEXT NOT NULL DEFAULT '[]',    -- JSON ids that leave with the first Part of this Message
-  variant_of        BLOB,                          -- the first reply of this place, shared by all its variants
+  variant_of        BLOB,                          -- the first Message of this place, shared by all its variants
+  left_with         BLOB,                          -- superseded together with this variant, and back together with it
   provider_id       BLOB,
   model             TEXT,
   client_id         TEXT,
@@ -155,6 +156,18 @@ CREATE INDEX messages_by_last_seq ON messages (conversation_key, last_seq);
 CREATE INDEX messages_by_variant ON messages (variant_of) WHERE variant_of IS NOT NULL;
 -- From admission to the terminal frame exactly one Message of a turn is running: this is how recovery finds it.
 CREATE INDEX messages_running ON messages (conversation_key) WHERE status = 'running';
+
+-- Queued Messages of Players: what their turns will need when they are taken up. A row goes with its Message's taking up
+-- or withdrawal, in the same transaction.
+CREATE TABLE queue (
+  message_key      INTEGER PRIMARY KEY REFERENCES messages (key) ON DELETE CASCADE,
+  conversation_key INTEGER NOT NULL,
+  turn_id          BLOB NOT NULL,                  -- the turn that it will begin
+  reply_id         BLOB NOT NULL,                  -- the NPC's Message in it
+  to_npc           BLOB,                           -- whom it addresses
+  steers           INTEGER NOT NULL DEFAULT 0      -- 1: joins the running turn at its next step, if there is one
+) STRICT;
+CREATE INDEX queue_by_conversation ON queue (conversation_key);
 
 -- The pieces of running Messages, appended in commit order and never updated. Finishing folds them into messages.parts
 -- and leaves the rows; they are deleted in the background, by range of id.
@@ -181,3 +194,15 @@ CREATE TABLE idempotency (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
 CREATE INDEX idempotency_by_conversation ON idempotency (conversation_id);
+
+-- What operators did and looked at. Kept when the operator or the Conversation is gone.
+CREATE TABLE audit (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  at              INTEGER NOT NULL,
+  player_id       BLOB NOT NULL,
+  player_name     TEXT NOT NULL,                   -- as it was then
+  action          TEXT NOT NULL,                   -- abort, restart, retire, release, read-text
+  conversation_id BLOB,
+  outcome         TEXT NOT NULL,                   -- ok, or the code of what refused it
+  details         TEXT NOT NULL DEFAULT '{}'       -- JSON
+) STRICT;

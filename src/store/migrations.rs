@@ -10,10 +10,31 @@ use super::StoreError;
 const SCHEMA: &str = include_str!("../../schema.sql");
 
 /// The version that this build writes.
-pub const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 2;
 
 /// `STEPS[n]` takes a file of version n + 1 to n + 2. A step never changes once it is released.
-const STEPS: &[&str] = &[];
+const STEPS: &[&str] = &["
+ALTER TABLE messages ADD COLUMN left_with BLOB;
+CREATE TABLE queue (
+  message_key      INTEGER PRIMARY KEY REFERENCES messages (key) ON DELETE CASCADE,
+  conversation_key INTEGER NOT NULL,
+  turn_id          BLOB NOT NULL,
+  reply_id         BLOB NOT NULL,
+  to_npc           BLOB,
+  steers           INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX queue_by_conversation ON queue (conversation_key);
+CREATE TABLE audit (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  at              INTEGER NOT NULL,
+  player_id       BLOB NOT NULL,
+  player_name     TEXT NOT NULL,
+  action          TEXT NOT NULL,
+  conversation_id BLOB,
+  outcome         TEXT NOT NULL,
+  details         TEXT NOT NULL DEFAULT '{}'
+) STRICT;
+"];
 
 /// "HAML" in the file's header: which program's database this is.
 const APPLICATION: i64 = 0x4841_4D4C;
@@ -119,6 +140,7 @@ mod tests {
         let mut conn = Connection::open(&path).unwrap();
         apply(&mut conn, &path).unwrap();
         conn.execute("INSERT INTO settings (name, value) VALUES ('kept', '1')", []).unwrap();
+        conn.pragma_update(None, "user_version", 1).unwrap();
         let steps = ["ALTER TABLE settings ADD COLUMN note TEXT", "CREATE TABLE later (a INTEGER)"];
         migrate(&mut conn, &path, 3, &steps).unwrap();
         assert_eq!(number(&conn, "user_version").unwrap(), 3);
@@ -131,11 +153,44 @@ mod tests {
         assert_eq!(copy.query_row("SELECT value FROM settings", [], |row| row.get::<_, String>(0)).unwrap(), "1");
     }
 
+    /// Every table and index with its columns.
+    fn shape(conn: &Connection) -> Vec<(String, Vec<String>)> {
+        let names = |sql: &str| -> Vec<String> {
+            let mut statement = conn.prepare(sql).unwrap();
+            statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        };
+        names("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
+            .into_iter()
+            .map(|name| {
+                let columns = names(&format!(
+                    "SELECT name || ' ' || type || ' ' || \"notnull\" || ' ' || coalesce(dflt_value, '') \
+                     FROM pragma_table_info('{name}') UNION SELECT name FROM pragma_index_info('{name}') ORDER BY 1"
+                ));
+                (name, columns)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_file_of_the_first_version_becomes_what_a_new_one_is() {
+        let (_dir, path) = file();
+        let mut old = Connection::open(&path).unwrap();
+        old.execute_batch(include_str!("../../tests/schemas/v1.sql")).unwrap();
+        old.pragma_update(None, "application_id", APPLICATION).unwrap();
+        old.pragma_update(None, "user_version", 1).unwrap();
+        apply(&mut old, &path).unwrap();
+        let (_dir, path) = file();
+        let mut new = Connection::open(&path).unwrap();
+        apply(&mut new, &path).unwrap();
+        assert_eq!(shape(&old), shape(&new));
+    }
+
     #[test]
     fn a_failing_step_leaves_the_file_as_it_was() {
         let (_dir, path) = file();
         let mut conn = Connection::open(&path).unwrap();
         apply(&mut conn, &path).unwrap();
+        conn.pragma_update(None, "user_version", 1).unwrap();
         let steps = ["CREATE TABLE first (a INTEGER)", "no such statement"];
         assert!(migrate(&mut conn, &path, 3, &steps).is_err());
         assert_eq!(number(&conn, "user_version").unwrap(), 1);

@@ -52,8 +52,8 @@ impl Writer {
     pub fn start(conn: Connection, path: &Path) -> Result<Self, StoreError> {
         let (jobs, queue) = unbounded::<Box<dyn Job>>();
         let commits = Arc::new(AtomicU64::new(0));
-        // The housekeepinger moves pages out of the log in the background; a commit never waits for that.
-        conn.pragma_update(None, "wal_autohousekeeping", 0)?;
+        // The housekeeper moves pages out of the log in the background; a commit never waits for that.
+        conn.pragma_update(None, "wal_autocheckpoint", 0)?;
         let (alive, restart) = (Arc::new(()), Arc::new(AtomicBool::new(false)));
         housekeeping::start(path, Arc::downgrade(&alive), Arc::clone(&commits), Arc::clone(&restart), jobs.clone())?;
         thread::Builder::new()

@@ -1,0 +1,183 @@
+-- Hamlet's tables, version 1. Applied to an empty file at start; src/store/migrations.rs carries older files here.
+-- Ids are UUID v7 as 16 bytes, times are milliseconds since 1970, JSON columns hold the wire shapes of docs/protocol.md.
+-- Where a row is the parent of many (conversations, messages) it also has a small integer key, so that children stay narrow.
+
+-- Who may come in. A Player without a password enters by a link or a token only.
+CREATE TABLE players (
+  id            BLOB PRIMARY KEY,
+  name          TEXT NOT NULL,
+  name_key      TEXT NOT NULL UNIQUE,              -- the name in lower case: two Players never differ by case alone
+  password_hash TEXT,                              -- argon2id in PHC form
+  role          TEXT NOT NULL CHECK (role IN ('player', 'admin')),
+  disabled      INTEGER NOT NULL DEFAULT 0,
+  created_at    INTEGER NOT NULL
+) STRICT;
+
+-- Cookies, API tokens, one-time links and invitations are kept as SHA-256 of 32 random bytes: the file lets nobody in.
+CREATE TABLE sessions (
+  hash       BLOB PRIMARY KEY,
+  player_id  BLOB NOT NULL REFERENCES players (id) ON DELETE CASCADE,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_player ON sessions (player_id);
+CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+
+CREATE TABLE api_tokens (
+  id         BLOB PRIMARY KEY,
+  hash       BLOB NOT NULL UNIQUE,
+  player_id  BLOB NOT NULL REFERENCES players (id) ON DELETE CASCADE,
+  name       TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX api_tokens_by_player ON api_tokens (player_id);
+
+CREATE TABLE login_links (
+  hash       BLOB PRIMARY KEY,
+  player_id  BLOB NOT NULL REFERENCES players (id) ON DELETE CASCADE,
+  expires_at INTEGER NOT NULL                      -- deleted when used: a link works once
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE invites (
+  hash       BLOB PRIMARY KEY,
+  created_by BLOB NOT NULL REFERENCES players (id) ON DELETE CASCADE,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What was set through the page or the API; flags, environment and file come before it.
+CREATE TABLE settings (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL                              -- JSON
+) STRICT, WITHOUT ROWID;
+
+-- Providers added through the API. Those of the environment are never stored.
+CREATE TABLE providers (
+  id         BLOB PRIMARY KEY,
+  name       TEXT NOT NULL UNIQUE,
+  kind       TEXT NOT NULL,
+  base_url   TEXT NOT NULL,
+  api_key    BLOB,                                 -- sealed with the key file (XChaCha20-Poly1305), bound to the id
+  quirks     TEXT NOT NULL DEFAULT '{}',
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+
+-- The Village's inhabitants. provider_id is not a foreign key: a Provider of the environment has no row.
+CREATE TABLE npcs (
+  id           BLOB PRIMARY KEY,
+  slug         TEXT NOT NULL UNIQUE,
+  name         TEXT NOT NULL,
+  job_title    TEXT NOT NULL DEFAULT '',
+  description  TEXT NOT NULL DEFAULT '',
+  instructions TEXT NOT NULL DEFAULT '',
+  provider_id  BLOB,
+  model        TEXT,
+  params       TEXT NOT NULL DEFAULT '{}',
+  avatar       TEXT,
+  greetings    TEXT NOT NULL DEFAULT '[]',
+  tags         TEXT NOT NULL DEFAULT '[]',
+  extensions   TEXT NOT NULL DEFAULT '{}',         -- unknown fields of an imported card
+  created_by   BLOB REFERENCES players (id) ON DELETE SET NULL,
+  created_at   INTEGER NOT NULL,
+  updated_at   INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE conversations (
+  key         INTEGER PRIMARY KEY,
+  id          BLOB NOT NULL UNIQUE,
+  owner_id    BLOB NOT NULL REFERENCES players (id),
+  external_id TEXT,                                -- the caller's own key, unique per Player
+  title       TEXT,
+  created_at  INTEGER NOT NULL,
+  updated_at  INTEGER NOT NULL,                    -- of the last Message: the list's order
+  last_seq    INTEGER NOT NULL DEFAULT 0,          -- the durable cursor; while a turn runs the journal may be ahead
+  epoch       INTEGER NOT NULL DEFAULT 0,          -- raised by each claim; a write of an older epoch is refused
+  deleted_at  INTEGER                              -- tombstone: 404 everywhere from its commit on, purged in the background
+) STRICT;
+CREATE INDEX conversations_recent ON conversations (owner_id, updated_at DESC, key DESC) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX conversations_external ON conversations (owner_id, external_id) WHERE external_id IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX conversations_deleted ON conversations (deleted_at) WHERE deleted_at IS NOT NULL;
+
+-- Who may read and write it. One row, the owner's, until several humans share a Conversation.
+CREATE TABLE members (
+  conversation_key INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+  player_id        BLOB NOT NULL REFERENCES players (id) ON DELETE CASCADE,
+  role             TEXT NOT NULL CHECK (role IN ('owner', 'editor', 'viewer')),
+  PRIMARY KEY (conversation_key, player_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX members_by_player ON members (player_id);
+
+-- The NPCs of a Conversation, in the order of the Party. An NPC that is deleted leaves; its Messages keep its name.
+CREATE TABLE participants (
+  conversation_key INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+  npc_id           BLOB NOT NULL REFERENCES npcs (id) ON DELETE CASCADE,
+  ordinal          INTEGER NOT NULL,
+  joined_at        INTEGER NOT NULL,
+  PRIMARY KEY (conversation_key, npc_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX participants_by_npc ON participants (npc_id);
+
+CREATE TABLE messages (
+  -- Never used again: journal rows of a Message that was deleted must not become another one's.
+  key               INTEGER PRIMARY KEY AUTOINCREMENT,
+  id                BLOB NOT NULL UNIQUE,
+  conversation_key  INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+  turn_id           BLOB NOT NULL,
+  role              TEXT NOT NULL CHECK (role IN ('player', 'npc')),
+  author_kind       TEXT NOT NULL CHECK (author_kind IN ('player', 'npc')),
+  author_id         TEXT NOT NULL,
+  author_name       TEXT NOT NULL,                 -- as it was then
+  position          INTEGER NOT NULL,              -- sorts the transcript
+  status            TEXT NOT NULL CHECK (status IN
+                      ('queued', 'running', 'complete', 'aborted', 'interrupted', 'failed', 'withdrawn', 'superseded')),
+  text              TEXT NOT NULL DEFAULT '',      -- what lists, titles and search read; renders where parts is null
+  parts             TEXT,                          -- JSON; null while running, and in rows from before Parts
+  opaque            TEXT,                          -- JSON {index: state}: never leaves the server but to its Provider
+  finish_reason     TEXT,
+  usage             TEXT,                          -- JSON as the Provider reported it, or null
+  error             TEXT,                          -- JSON MessageError, or null
+  hop_count         INTEGER NOT NULL DEFAULT 0,
+  hop_limit         INTEGER NOT NULL DEFAULT 0,
+  terminal          INTEGER NOT NULL DEFAULT 0,    -- 1: its finish is its turn's one terminal frame
+  supersedes        TEXT NOT NULL DEFAULT '[]',    -- JSON ids that leave with the first Part of this Message
+  variant_of        BLOB,                          -- the first reply of this place, shared by all its variants
+  provider_id       BLOB,
+  model             TEXT,
+  client_id         TEXT,
+  first_seq         INTEGER NOT NULL,              -- of its start frame
+  last_seq          INTEGER NOT NULL,              -- the id under which a replay ends; grows when it is superseded
+  journaled_through INTEGER NOT NULL DEFAULT 0,    -- parts hold the fold of all journal rows up to this seq
+  created_at        INTEGER NOT NULL,
+  finished_at       INTEGER
+) STRICT;
+CREATE INDEX messages_by_position ON messages (conversation_key, position);
+CREATE INDEX messages_by_last_seq ON messages (conversation_key, last_seq);
+CREATE INDEX messages_by_variant ON messages (variant_of) WHERE variant_of IS NOT NULL;
+-- From admission to the terminal frame exactly one Message of a turn is running: this is how recovery finds it.
+CREATE INDEX messages_running ON messages (conversation_key) WHERE status = 'running';
+
+-- The pieces of running Messages, appended in commit order and never updated. Finishing folds them into messages.parts
+-- and leaves the rows; they are deleted in the background, by range of id.
+CREATE TABLE journal (
+  id          INTEGER PRIMARY KEY,
+  message_key INTEGER NOT NULL,
+  seq         INTEGER NOT NULL,
+  idx         INTEGER NOT NULL,                    -- the place among the Message's Parts
+  kind        INTEGER NOT NULL,                    -- 0 text, 1 reasoning, 2 whole Part (JSON), 3 opaque state (JSON)
+  body        TEXT NOT NULL
+) STRICT;
+
+-- A send that is repeated under the same key joins the first one's turn; kept for two days.
+CREATE TABLE idempotency (
+  player_id       BLOB NOT NULL REFERENCES players (id) ON DELETE CASCADE,
+  key             TEXT NOT NULL,
+  conversation_id BLOB NOT NULL,
+  body_hash       BLOB NOT NULL,                   -- SHA-256 of route and body
+  turn_id         BLOB NOT NULL,
+  message_id      BLOB NOT NULL,
+  first_seq       INTEGER NOT NULL,
+  created_at      INTEGER NOT NULL,
+  PRIMARY KEY (player_id, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_by_age ON idempotency (created_at);
+CREATE INDEX idempotency_by_conversation ON idempotency (conversation_id);
