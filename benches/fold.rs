@@ -20,7 +20,7 @@ fn author() -> Author {
 fn running() -> (Conversation, TurnId, MessageId) {
     let now = Timestamp::from_millis(0);
     let (mut state, _) = Conversation::waking(ConversationId::generate(), Leftover::Failed);
-    let claimed = Claimed { epoch: 1, last_seq: 0, next_position: 0, title: None };
+    let claimed = Claimed { epoch: 1, last_seq: 0, next_position: 0, title: None, queue: Vec::new() };
     state.apply(Event::Claimed(Ok(claimed)));
     let (turn, reply) = (TurnId::generate(), MessageId::generate());
     let begin = Begin {

@@ -6,6 +6,7 @@ pub mod conversations;
 pub mod error;
 pub mod extract;
 pub mod health;
+pub mod messages;
 pub mod npcs;
 pub mod page;
 mod provider_test;
@@ -46,6 +47,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(conversations::routes())
         .merge(transcript::routes())
         .merge(turns::routes())
+        .merge(messages::routes())
         .merge(assets::routes())
         .layer(CatchPanicLayer::custom(error::of_panic))
         .layer(middleware::from_fn_with_state(Arc::new(rules), origin::guard))
