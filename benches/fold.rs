@@ -3,7 +3,7 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hamlet_actors::{
-    conversation::{Begin, Conversation, Event, Intent, Ticket},
+    conversation::{Begin, Conversation, Event, Intent, OnBusy, Ticket},
     ports::journal::{Claimed, Leftover},
     vocabulary::{
         Author, AuthorKind, Body, ConversationId, Delta, Frame, Hop, MessageId, Part, ProviderId, Timestamp,
@@ -26,11 +26,18 @@ fn running() -> (Conversation, TurnId, MessageId) {
     let begin = Begin {
         turn,
         reply,
-        intent: Intent::Send { message: MessageId::generate(), author: author(), text: "hi".into(), client_id: None },
+        intent: Intent::Send {
+            message: MessageId::generate(),
+            author: author(),
+            text: "hi".into(),
+            client_id: None,
+            to: None,
+        },
         speaker: author(),
         provider_name: "bench".into(),
         model: (ProviderId::generate(), "bench".into()),
         hop: Hop { count: 0, limit: 6 },
+        on_busy: OnBusy::Reject,
         idempotency: None,
         now,
     };
