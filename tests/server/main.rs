@@ -5,5 +5,6 @@
 mod gates;
 mod queue;
 mod resume;
+mod several;
 mod sse;
 mod turns;
