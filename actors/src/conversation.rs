@@ -8,8 +8,10 @@ pub mod event;
 pub mod frame_log;
 mod frames;
 pub mod mailbox;
+mod positions;
 pub mod state;
 mod turn_state;
+pub mod vitals;
 
 pub use effect::{AbortRefusal, Aborted, Answer, BeginRefusal, Begun, Effect, Published};
 pub use event::{Begin, Event, Intent, Ticket};

@@ -445,5 +445,6 @@ fn said(message: &NewMessage) -> Arc<Said> {
     Arc::new(Said::new(message.id, message.position, message.role, message.author.clone(), &message.body.text()))
 }
 
+mod standing;
 #[cfg(test)]
 mod tests;

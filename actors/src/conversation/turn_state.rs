@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     policy::outcome::Ending,
     ports::journal::{Batch, NewMessage},
-    vocabulary::{Author, Body, Delta, MessageId, Piece, ProviderId, Timestamp, TurnId, Usage, merge},
+    vocabulary::{Author, Body, Delta, Hop, MessageId, Piece, ProviderId, Timestamp, TurnId, Usage, merge},
 };
 
 use super::{
@@ -24,6 +24,7 @@ pub struct Turn {
     pub model: (ProviderId, String),
     /// The reply's place in the transcript.
     pub position: i64,
+    pub hop: Hop,
     /// The fold of everything that was handed to the Journal, the batch in flight included.
     pub body: Body,
     /// Arrived while a batch was in flight.
@@ -64,6 +65,7 @@ impl Turn {
             provider_name: begin.provider_name,
             model: begin.model,
             position: reply.position,
+            hop: reply.hop,
             body: Body::default(),
             pending: Vec::new(),
             reporting: false,
