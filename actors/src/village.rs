@@ -60,7 +60,7 @@ pub enum VillageMsg {
     /// From the Journal: a claim that the Village made for a Conversation whose actor keeps failing.
     Ended { conversation: ConversationId, result: Result<Claimed, JournalError> },
     /// From the Engine: ends all readers.
-    CloseLogs,
+    CloseLogs { answer: oneshot::Sender<()> },
     /// From the Village's own clock.
     Sweep,
 }
@@ -111,9 +111,10 @@ impl Actor for Village {
                 village.tell_all(|| ConversationMsg::ShutDown);
                 reply(answer, ());
             }
-            VillageMsg::CloseLogs => {
+            VillageMsg::CloseLogs { answer } => {
                 village.closed = true;
                 village.seats.values().for_each(|seat| seat.log.close());
+                reply(answer, ());
             }
             VillageMsg::Renamed { conversation, title } => {
                 village.tell(conversation, ConversationMsg::Renamed { title })

@@ -101,7 +101,9 @@ impl Reader {
                 Look::Dormant => {
                     Box::pin(self.replay(&mut out, None)).await;
                     self.rested = out.is_empty();
-                    self.done |= out.is_empty() && self.watcher.is_closed();
+                    if out.is_empty() && !self.done && self.watcher.is_closed() {
+                        return Some(self.farewell());
+                    }
                 }
                 Look::UpToDate => {}
                 Look::Closed => return Some(self.farewell()),
