@@ -94,7 +94,7 @@ pub enum VillageMsg {
     /// From the Engine, for an operator.
     Intervene { conversation: ConversationId, wish: Wish, answer: oneshot::Sender<Intervention> },
     /// From the Engine: ends all readers.
-    CloseLogs,
+    CloseLogs { answer: oneshot::Sender<()> },
     /// From the Village's own clock.
     Sweep,
 }
@@ -155,9 +155,10 @@ impl Actor for Village {
                 village.tell_all(|| ConversationMsg::ShutDown);
                 reply(answer, ());
             }
-            VillageMsg::CloseLogs => {
+            VillageMsg::CloseLogs { answer } => {
                 village.closed = true;
                 village.seats.values().for_each(|seat| seat.log.close(Closing::Stopping));
+                reply(answer, ());
             }
             VillageMsg::Renamed { conversation, title } => {
                 village.tell(conversation, ConversationMsg::Renamed { title })
