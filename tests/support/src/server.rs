@@ -54,6 +54,7 @@ pub fn setup(folder: &Path, provider: Arc<ScriptedProvider>) -> Setup {
         found: Vec::new(),
         pins: Pins::default(),
         providers: Arc::new(Played(provider)),
+        journal: Box::new(|store| Arc::new(store)),
         upkeep: Upkeep { sweep_every: Duration::from_millis(100), ..Upkeep::default() },
         deadline: Duration::from_millis(200),
     }
