@@ -63,20 +63,17 @@ impl World {
         Ok(())
     }
 
-    /// As `Seats::sweep` and `Seat::retire`: the Village judges by the log.
+    /// As `Seat::retire`: who has something to do, or somebody to answer, is left alone.
     pub fn retire(&mut self) -> Checked {
-        if self.log.running_turn().is_some() {
+        let Some((number, actor)) = self.seated.and_then(|number| Some((number, self.actors.get(&number)?))) else {
+            return Ok(());
+        };
+        if !actor.state.is_idle() {
             return Ok(());
         }
-        let Some(number) = self.seated.take() else { return Ok(()) };
-        self.log.sleep();
-        self.shown = None;
-        let idle = self.actors.get(&number).is_some_and(|actor| actor.state.is_idle());
-        self.tell(format!("actor {number} is sent to sleep (idle: {idle})"));
-        if idle && let Some(actor) = self.actors.remove(&number) {
-            ensure!(actor.asks.is_empty(), "an actor sleeps while {:?} wait", actor.asks);
-        }
-        Ok(())
+        ensure!(actor.asks.is_empty(), "an actor sleeps while {:?} wait", actor.asks);
+        self.tell(format!("actor {number} goes to sleep"));
+        self.leave(number)
     }
 
     pub fn free(&mut self) {

@@ -46,6 +46,9 @@ pub struct Tab {
     pub seen: HashMap<TurnId, usize>,
     /// It watches this turn alone.
     pub until: Option<TurnId>,
+    /// Its stream was opened and not read to its end yet: while nobody is awake it is owed what is stored then, and
+    /// nothing more before somebody wakes.
+    pub fresh: bool,
 }
 
 pub struct Connection {
@@ -116,11 +119,12 @@ impl Connection {
 
 impl Tab {
     pub fn new(name: &'static str) -> Self {
-        Self { name, held: Held::default(), past: Vec::new(), connection: None, seen: HashMap::new(), until: None }
+        Self { name, held: Held::default(), past: Vec::new(), connection: None, seen: HashMap::new(), until: None, fresh: false }
     }
 
     pub fn connect(&mut self, body: Option<BodyDataStream>, among: Option<ConversationId>) {
         self.connection = body.map(|body| Connection::new(body, among));
+        self.fresh = true;
     }
 
     /// What is remembered can be come back with.

@@ -10,7 +10,7 @@ use crate::{
     happening::TabDoes,
     rows,
     tab::Held,
-    world::World,
+    world::{Shown, World},
 };
 
 impl World {
@@ -152,18 +152,17 @@ impl World {
 
     /// Whether the tab's stream has something that it did not give yet.
     async fn owed(&self, tab: usize) -> Checked<bool> {
-        Ok(self.tabs[tab].held.cursor < self.newest(self.tabs[tab].held.cursor).await?)
+        Ok(self.tabs[tab].held.cursor < self.newest(tab).await?)
     }
 
-    /// Where a reader at a cursor comes to stand when it reads on: the newest of the log, else what the log does not hold.
-    async fn newest(&self, cursor: u64) -> Checked<u64> {
+    /// Where the tab comes to stand when it reads on: at the newest of the log, else of what the log does not hold.
+    async fn newest(&self, tab: usize) -> Checked<u64> {
+        let (cursor, fresh) = (self.tabs[tab].held.cursor, self.tabs[tab].fresh);
         let upto = match self.shown {
-            Some(shown) => match shown.newest {
-                Some(newest) => return Ok(newest),
-                None if cursor >= shown.floor => return Ok(cursor),
-                None => Some(shown.floor),
-            },
-            None => None,
+            Some(Shown { newest: Some(newest), .. }) => return Ok(newest),
+            Some(Shown { floor, .. }) if cursor < floor => Some(floor),
+            None if fresh => None,
+            Some(_) | None => return Ok(cursor),
         };
         let id = self.conversation;
         self.house.read(move |conn| rows::newest_ended(conn, id, upto)).await
@@ -171,8 +170,9 @@ impl World {
 
     /// Reads until nothing is owed.
     pub async fn read_all(&mut self, tab: usize) -> Checked {
-        let newest = self.newest(self.tabs[tab].held.cursor).await?;
+        let newest = self.newest(tab).await?;
         self.tabs[tab].read_to(newest).await?;
+        self.tabs[tab].fresh = false;
         self.check_seen(tab)
     }
 }

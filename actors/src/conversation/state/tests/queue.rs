@@ -233,6 +233,24 @@ fn stop_by_the_turn_of_a_text_that_waits_withdraws_it() {
 }
 
 #[test]
+fn stop_stops_a_turn_whose_text_is_just_being_taken_up() {
+    let mut desk = Desk::running();
+    desk.say_when_busy(2, "next", OnBusy::Enqueue);
+    desk.settle(Ok(()));
+    desk.end(1, "", complete());
+    desk.settle(Ok(()));
+    desk.cast(Ok(()));
+    desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(2))), ticket: Ticket(60), now: at(1_000) });
+    desk.settle(Ok(()));
+    assert!(desk.cancelled.contains(&CancelReason::Abort));
+    desk.end(2, "", Ending::Aborted);
+    desk.settle(Ok(()));
+    let aborted = Aborted { aborted: true, turn: Some(TurnId(uuid(2))) };
+    assert_eq!(desk.answer(Ticket(60)), Some(&Answer::Aborted(Ok(aborted))));
+    assert_eq!(desk.status_of(2), Some(MessageStatus::Aborted));
+}
+
+#[test]
 fn interrupt_keeps_the_partial_reply_and_then_begins() {
     let mut desk = Desk::running();
     let ticket = desk.say_when_busy(2, "no, this", OnBusy::Interrupt);
