@@ -1,7 +1,7 @@
 //! What those who asked are answered: each once, and nothing that is not so.
 
 use hamlet_actors::{
-    conversation::{AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Intent, Ticket, QueueChange},
+    conversation::{AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Intent, QueueChange, Ticket},
     vocabulary::{MessageStatus, TurnId},
 };
 
@@ -24,7 +24,10 @@ impl World {
                     actor.plans.remove(&begin.turn);
                 }
                 match outcome {
-                    Ok(begun) => self.check_begun(&begin.intent, begin.idempotency.as_ref().map(|key| key.key.clone()), begun).await,
+                    Ok(begun) => {
+                        self.check_begun(&begin.intent, begin.idempotency.as_ref().map(|key| key.key.clone()), begun)
+                            .await
+                    }
                     // Two of the same at once: the other one's turn is this one's.
                     Err(_) => match &begin.idempotency {
                         Some(key) => self.joins_earlier(key).await.map(drop),
@@ -41,7 +44,9 @@ impl World {
                 ensure!(fits, "who asked the queue to go on is told {refusal:?}");
                 Ok(())
             }
-            (Wish::Abort { turn, running }, Answer::Aborted(outcome)) => self.check_aborted(turn, running, outcome).await,
+            (Wish::Abort { turn, running }, Answer::Aborted(outcome)) => {
+                self.check_aborted(turn, running, outcome).await
+            }
             (Wish::Change(change), Answer::Changed(outcome)) => self.check_changed(&change, outcome).await,
             (Wish::Select(select), Answer::Changed(Ok(()))) => {
                 let rows = self.rows().await?;

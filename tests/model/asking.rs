@@ -151,7 +151,13 @@ impl World {
         self.wish(Wish::Abort { turn, running: None }).await
     }
 
-    async fn begin(&mut self, intent: Intent, on_busy: OnBusy, key: Option<Idempotency>, question: Option<String>) -> Checked {
+    async fn begin(
+        &mut self,
+        intent: Intent,
+        on_busy: OnBusy,
+        key: Option<Idempotency>,
+        question: Option<String>,
+    ) -> Checked {
         let begin = Begin {
             turn: self.turn_id(),
             reply: self.message_id(),
@@ -230,7 +236,8 @@ impl World {
     /// What waits, as it is stored.
     pub async fn waiting(&self) -> Checked<Vec<Queued>> {
         let (id, player) = (self.conversation, self.house.player);
-        let read = move |conn: &rusqlite::Connection| queue::waiting(conn, conversations::of_player(conn, id, player)?.key);
+        let read =
+            move |conn: &rusqlite::Connection| queue::waiting(conn, conversations::of_player(conn, id, player)?.key);
         self.house.read(read).await
     }
 }

@@ -146,16 +146,18 @@ impl World {
     async fn tab_comes_back(&mut self, tab: usize) -> Checked {
         use crate::happening::TabDoes;
         let newest = u8::try_from(self.tabs[tab].past.len()).unwrap_or_default();
-        if tab == 0 { self.quick_tab_reads().await } else { self.tab_does(tab, TabDoes::Return { with: newest, among: false }).await }
+        if tab == 0 {
+            self.quick_tab_reads().await
+        } else {
+            self.tab_does(tab, TabDoes::Return { with: newest, among: false }).await
+        }
     }
 
     async fn compare(&self, tab: usize, stored: &[Entry]) -> Checked {
         let tab = &self.tabs[tab];
         let since = tab.held.since;
         let rows = self.rows().await?;
-        let changed = |entry: &&Entry| {
-            since == 0 || rows.iter().any(|row| row.id == entry.id && row.last_seq > since)
-        };
+        let changed = |entry: &&Entry| since == 0 || rows.iter().any(|row| row.id == entry.id && row.last_seq > since);
         let wanted: Vec<&Entry> = stored.iter().filter(changed).collect();
         let has: Vec<&Entry> = tab.held.transcript.entries().iter().collect();
         ensure!(has == wanted, "{} has\n{}\nand stored is\n{}", tab.name, lines(&has), lines(&wanted));

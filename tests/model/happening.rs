@@ -7,15 +7,28 @@ use proptest::{prelude::*, sample::select};
 #[derive(Debug, Clone, Copy)]
 pub enum Happening {
     /// A Player says something, perhaps under a key; under a used one that is a repeat.
-    Say { busy: OnBusy, key: Option<u8> },
+    Say {
+        busy: OnBusy,
+        key: Option<u8>,
+    },
     /// The last Player Message is to be answered anew; `behind`: as a page sees it that has missed the newest.
-    Regenerate { behind: bool },
+    Regenerate {
+        behind: bool,
+    },
     /// Another text in place of one that was said.
-    Rewrite { pick: u8 },
-    EditWaiting { pick: u8 },
-    Withdraw { pick: u8 },
+    Rewrite {
+        pick: u8,
+    },
+    EditWaiting {
+        pick: u8,
+    },
+    Withdraw {
+        pick: u8,
+    },
     Resume,
-    Select { pick: u8 },
+    Select {
+        pick: u8,
+    },
     Abort(Named),
     /// The Provider sends something.
     Speak(Speech),
@@ -24,7 +37,9 @@ pub enum Happening {
     /// A task that is long over says something once more.
     SpeakLate(How),
     /// Who answers the text that is being taken up is found, or nobody is.
-    Plan { found: bool },
+    Plan {
+        found: bool,
+    },
     /// An earlier search answers once more.
     PlanLate,
     /// The store takes the next job, and whoever waits for it hears of it.
@@ -32,21 +47,30 @@ pub enum Happening {
     /// The store takes the next job; that is not heard yet.
     Write(Fate),
     /// Somebody hears what the store did; `newest`: the newest instance before the older ones.
-    Hear { newest: bool },
+    Hear {
+        newest: bool,
+    },
     Retry,
-    Wait { seconds: u8 },
+    Wait {
+        seconds: u8,
+    },
     /// The process is killed.
     Kill,
     /// The process is stopped in good order, and started again.
     Restart,
     /// The actor fails. The Village starts it again, or has done so too often and ends the turn itself.
-    Fail { again: bool },
+    Fail {
+        again: bool,
+    },
     /// The Village sends to sleep what looks idle.
     Retire,
     /// The Village frees what ended turns left in the log, once it has seen it twice.
     Free,
     Delete,
-    Tab { tab: u8, does: TabDoes },
+    Tab {
+        tab: u8,
+        does: TabDoes,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +87,10 @@ pub enum Speech {
     /// Characters that JSON escapes, and one of four bytes.
     Odd,
     Thought,
-    Call { which: u8, closed: bool },
+    Call {
+        which: u8,
+        closed: bool,
+    },
     Opaque,
     /// More than one look gives.
     Long,

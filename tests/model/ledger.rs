@@ -118,7 +118,11 @@ impl Ledger {
                         self.may_pause = row.status != MessageStatus::Complete;
                     }
                     let kept = self.kept.get(&row.id).map(|body| &body.parts);
-                    ensure!(kept == Some(&row.body.parts), "{} ends with what it never said: {row:?}, {kept:?}", row.id);
+                    ensure!(
+                        kept == Some(&row.body.parts),
+                        "{} ends with what it never said: {row:?}, {kept:?}",
+                        row.id
+                    );
                 }
                 Write::Fold { .. }
                 | Write::Supersede { .. }
@@ -151,7 +155,8 @@ impl Ledger {
             ensure!(&words == spoken && parts == kept.parts, "{id}: {parts:?} of {spoken:?}, {kept:?}");
         } else {
             // Recovery closes what was left open.
-            let without_results = |parts: &[Part]| parts.iter().filter(|part| is_said(part)).cloned().collect::<Vec<_>>();
+            let without_results =
+                |parts: &[Part]| parts.iter().filter(|part| is_said(part)).cloned().collect::<Vec<_>>();
             ensure!(without_results(parts) == without_results(&kept.parts), "{id}: {parts:?}, taken were {kept:?}");
         }
         Ok(())

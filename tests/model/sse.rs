@@ -46,7 +46,8 @@ impl Reader {
 
     fn end_of_line(&mut self) -> Option<Dispatched> {
         let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
-        let line = if std::mem::replace(&mut self.begun, true) { line.as_str() } else { line.trim_start_matches('\u{feff}') };
+        let line =
+            if std::mem::replace(&mut self.begun, true) { line.as_str() } else { line.trim_start_matches('\u{feff}') };
         if line.is_empty() {
             return self.dispatch();
         }

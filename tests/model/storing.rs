@@ -63,7 +63,8 @@ impl World {
     pub async fn hear_one(&mut self, newest: bool) -> Checked<bool> {
         let mut waiting = self.actors.iter_mut().filter(|(_, actor)| !actor.mailbox.is_empty());
         let next = if newest { waiting.next_back() } else { waiting.next() };
-        let Some((number, report)) = next.and_then(|(number, actor)| Some((*number, actor.mailbox.pop_front()?))) else {
+        let Some((number, report)) = next.and_then(|(number, actor)| Some((*number, actor.mailbox.pop_front()?)))
+        else {
             return Ok(false);
         };
         self.tell(format!("  actor {number} hears: {}", words(&report)));

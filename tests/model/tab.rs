@@ -119,7 +119,15 @@ impl Connection {
 
 impl Tab {
     pub fn new(name: &'static str) -> Self {
-        Self { name, held: Held::default(), past: Vec::new(), connection: None, seen: HashMap::new(), until: None, fresh: false }
+        Self {
+            name,
+            held: Held::default(),
+            past: Vec::new(),
+            connection: None,
+            seen: HashMap::new(),
+            until: None,
+            fresh: false,
+        }
     }
 
     pub fn connect(&mut self, body: Option<BodyDataStream>, among: Option<ConversationId>) {
@@ -214,7 +222,8 @@ impl Tab {
                 None => &event.last_id,
             };
             let seq: u64 = must(id.parse(), &format!("the id {:?}", event.last_id))?;
-            let grows = connection.last.is_none_or(|last| if connection.among.is_some() { last <= seq } else { last < seq });
+            let grows =
+                connection.last.is_none_or(|last| if connection.among.is_some() { last <= seq } else { last < seq });
             ensure!(grows, "{} got the id {seq} behind {:?}", self.name, connection.last);
             connection.last = Some(seq);
             self.held.cursor = seq;

@@ -1,7 +1,7 @@
 //! What tabs do, over the real routes.
 
-use http::Method;
 use hamlet_actors::vocabulary::{Message, Transcript};
+use http::Method;
 use serde_json::from_value;
 
 use crate::{
@@ -44,7 +44,11 @@ impl World {
                 Ok(())
             }
             TabDoes::Glance => {
-                if self.owed(tab).await? { self.tabs[tab].glance().await } else { Ok(()) }
+                if self.owed(tab).await? {
+                    self.tabs[tab].glance().await
+                } else {
+                    Ok(())
+                }
             }
             TabDoes::Drop { after } => {
                 let owed = self.owed(tab).await?;

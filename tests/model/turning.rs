@@ -4,9 +4,7 @@ use hamlet_actors::{
     conversation::{Cast, Event},
     policy::outcome::Ending,
     ports::{End, ProviderFailure},
-    vocabulary::{
-        CallDelta, Delta, ErrorCode, ErrorKind, FinishReason, Hop, MessageError, Opaque, TurnId, Usage,
-    },
+    vocabulary::{CallDelta, Delta, ErrorCode, ErrorKind, FinishReason, Hop, MessageError, Opaque, TurnId, Usage},
 };
 
 use crate::{
@@ -101,7 +99,12 @@ impl World {
     }
 
     fn cast(&self) -> Cast {
-        Cast { speaker: self.npc(), provider_name: "mock".to_owned(), model: self.model(), hop: Hop { count: 0, limit: 6 } }
+        Cast {
+            speaker: self.npc(),
+            provider_name: "mock".to_owned(),
+            model: self.model(),
+            hop: Hop { count: 0, limit: 6 },
+        }
     }
 }
 

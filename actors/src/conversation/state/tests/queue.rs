@@ -364,6 +364,30 @@ fn a_text_that_nobody_can_answer_waits_on_and_says_why() {
 }
 
 #[test]
+fn a_text_that_nobody_can_answer_is_told_from_its_beginning() {
+    let mut desk = Desk::running();
+    desk.say_when_busy(2, "next", OnBusy::Enqueue);
+    desk.settle(Ok(()));
+    desk.end(1, "", complete());
+    desk.settle(Ok(()));
+    let before = desk.shown.len();
+    desk.cast(Err(no_key()));
+    desk.settle(Ok(()));
+    // Whoever was away when it was enqueued reads the store up to where the log begins, and then these.
+    let mut away = Transcript::default();
+    desk.shown[before..].iter().for_each(|(_, frame)| away.fold(frame.clone()));
+    let [waiting] = away.entries() else { panic!("{away:?}") };
+    assert_eq!(
+        (waiting.id, waiting.status, waiting.error.as_ref()),
+        (player(2), MessageStatus::Queued, Some(&no_key()))
+    );
+    assert_eq!(waiting.parts, vec![Part::text("next")]);
+    let stored = desk.submitted.last().unwrap();
+    let [Write::Explain { last_seq, .. }, ..] = stored.writes.as_slice() else { panic!("{stored:?}") };
+    assert_eq!(desk.shown.last().map(|(seq, _)| *seq), Some(*last_seq));
+}
+
+#[test]
 fn a_store_that_cannot_commit_refuses_the_change_and_keeps_the_queue() {
     let mut desk = Desk::running();
     let ticket = desk.say_when_busy(2, "next", OnBusy::Enqueue);
