@@ -33,8 +33,7 @@ impl World {
             return Ok(());
         }
         self.seated = None;
-        self.log.sleep();
-        self.shown = None;
+        self.sleep_log();
         if again {
             Box::pin(self.find()).await?;
         } else {
@@ -57,8 +56,7 @@ impl World {
         }
         if self.seated == Some(number) {
             self.seated = None;
-            self.log.sleep();
-            self.shown = None;
+            self.sleep_log();
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::{
     actor::Report,
     broken::Checked,
     happening::Fate,
-    world::{Shown, World},
+    world::World,
     writer::{self, From, Job, Work},
 };
 
@@ -50,8 +50,7 @@ impl World {
             (From::Village, Report::Claimed(Ok(claimed))) => {
                 self.unended = false;
                 if self.seated.is_none() {
-                    self.log.wake(claimed.last_seq);
-                    self.shown = Some(Shown { floor: claimed.last_seq, newest: None });
+                    self.wake_log(claimed.last_seq);
                 }
             }
             (From::Village, _) => {}

@@ -46,9 +46,9 @@ pub struct Tab {
     pub seen: HashMap<TurnId, usize>,
     /// It watches this turn alone.
     pub until: Option<TurnId>,
-    /// Its stream was opened and not read to its end yet: while nobody is awake it is owed what is stored then, and
-    /// nothing more before somebody wakes.
-    pub fresh: bool,
+    /// The log's change that it has looked behind: while nobody is awake it is owed what is stored only where the log has
+    /// changed since. None: a stream that was just opened looks by itself.
+    pub looked_at: Option<u64>,
 }
 
 pub struct Connection {
@@ -126,13 +126,13 @@ impl Tab {
             connection: None,
             seen: HashMap::new(),
             until: None,
-            fresh: false,
+            looked_at: None,
         }
     }
 
     pub fn connect(&mut self, body: Option<BodyDataStream>, among: Option<ConversationId>) {
         self.connection = body.map(|body| Connection::new(body, among));
-        self.fresh = true;
+        self.looked_at = None;
     }
 
     /// What is remembered can be come back with.

@@ -161,11 +161,11 @@ impl World {
 
     /// Where the tab comes to stand when it reads on: at the newest of the log, else of what the log does not hold.
     async fn newest(&self, tab: usize) -> Checked<u64> {
-        let (cursor, fresh) = (self.tabs[tab].held.cursor, self.tabs[tab].fresh);
+        let (cursor, looks) = (self.tabs[tab].held.cursor, self.tabs[tab].looked_at != Some(self.changes));
         let upto = match self.shown {
             Some(Shown { newest: Some(newest), .. }) => return Ok(newest),
             Some(Shown { floor, .. }) if cursor < floor => Some(floor),
-            None if fresh => None,
+            None if looks => None,
             Some(_) | None => return Ok(cursor),
         };
         let id = self.conversation;
@@ -176,7 +176,7 @@ impl World {
     pub async fn read_all(&mut self, tab: usize) -> Checked {
         let newest = self.newest(tab).await?;
         self.tabs[tab].read_to(newest).await?;
-        self.tabs[tab].fresh = false;
+        self.tabs[tab].looked_at = Some(self.changes);
         self.check_seen(tab)
     }
 }

@@ -29,6 +29,8 @@ pub struct World {
     pub log: Arc<FrameLog>,
     /// What the log holds, beside it.
     pub shown: Option<Shown>,
+    /// How often readers were woken.
+    pub changes: u64,
     pub now: i64,
     /// Tells runs in one store apart.
     pub run: u64,
@@ -68,6 +70,7 @@ impl World {
             conversation,
             log,
             shown: None,
+            changes: 0,
             now: 1_000,
             run,
             ids: 1,
@@ -185,6 +188,18 @@ impl World {
         self.tell(format!("  actor {number} wakes"));
         self.perform(number, effects).await?;
         Ok(number)
+    }
+
+    /// The log begins anew behind a seq, and whoever reads is woken.
+    pub fn wake_log(&mut self, last_seq: u64) {
+        self.log.wake(last_seq);
+        self.shown = Some(Shown { floor: last_seq, newest: None });
+        self.changes += 1;
+    }
+
+    pub fn sleep_log(&mut self) {
+        self.log.sleep();
+        self.shown = None;
     }
 
     /// Gives an instance a fact.
