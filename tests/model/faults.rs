@@ -25,6 +25,7 @@ impl World {
     /// An instance is gone, with all that it kept. What it submitted is on its way to the store still.
     pub async fn fail(&mut self, number: usize, again: bool) -> Checked {
         let was_here = self.seated == Some(number);
+        self.ledger.may_pause = true;
         if let Some(actor) = self.actors.remove(&number) {
             let unanswered = actor.asks.into_values().map(|ask| Ask { tries: ask.tries + 1, ..ask });
             self.again.extend(unanswered.filter(|ask| ask.tries < TRIES));

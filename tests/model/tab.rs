@@ -23,8 +23,8 @@ use crate::{
     sse::{self, Dispatched},
 };
 
-/// A stream that owes something gives it sooner than this, on any machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A stream that owes something gives it sooner than this, on any machine. It reads the store at most.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Earlier moments that a tab remembers.
 const PAST: usize = 8;
 

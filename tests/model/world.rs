@@ -61,7 +61,8 @@ pub struct Shown {
 impl World {
     pub async fn new(house: House, run: u64) -> Checked<Self> {
         let conversation = ConversationId(Uuid::from_u128((u128::from(run) << 64) | 1));
-        let (owner, at) = (house.player, Timestamp::from_millis(1_000));
+        // The store's housekeeping goes by the real time.
+        let (owner, at) = (house.player, Timestamp::now());
         let new = NewConversation { id: conversation, owner, external_id: None, title: None, npcs: Vec::new(), at };
         must(house.app.store.write(move |conn| conversations::create(conn, &new)).await, "a Conversation")?;
         let log = must(house.app.engine.log(conversation).await, "a log")?;
@@ -71,7 +72,7 @@ impl World {
             log,
             shown: None,
             changes: 0,
-            now: 1_000,
+            now: at.as_millis(),
             run,
             ids: 1,
             actors: BTreeMap::new(),
@@ -99,6 +100,7 @@ impl World {
             self.ask(ask).await?;
         }
         match happening {
+            Happening::Chat => self.chat().await,
             Happening::Say { busy, key } => self.say(busy, key).await,
             Happening::Regenerate { behind } => self.regenerate(behind).await,
             Happening::Rewrite { pick } => self.rewrite(pick).await,
@@ -116,6 +118,7 @@ impl World {
             Happening::Write(fate) => self.write(fate).await.map(drop),
             Happening::Hear { newest } => self.hear_one(newest).await.map(drop),
             Happening::Retry => self.retry().await.map(drop),
+            Happening::Outage { seconds } => self.outage(seconds).await,
             Happening::Wait { seconds } => {
                 self.now += i64::from(seconds) * 1_000;
                 Ok(())
