@@ -5,6 +5,7 @@ pub mod assets;
 pub mod conversations;
 pub mod error;
 pub mod extract;
+pub mod frames;
 pub mod health;
 pub mod npcs;
 pub mod page;
@@ -44,6 +45,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(provider_test::routes())
         .merge(settings::routes())
         .merge(conversations::routes())
+        .merge(frames::routes())
         .merge(transcript::routes())
         .merge(turns::routes())
         .merge(assets::routes())

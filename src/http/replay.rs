@@ -48,15 +48,3 @@ pub fn frames(stored: Stored, stamp: &ConversationStamp) -> Vec<Frame> {
     frames.push(finish);
     frames
 }
-
-/// Appends one SSE event: JSON on one line, and the id where there is one.
-pub fn event(out: &mut Vec<u8>, seq: Option<u64>, json: &[u8]) {
-    if let Some(seq) = seq {
-        out.extend_from_slice(b"id: ");
-        out.extend_from_slice(seq.to_string().as_bytes());
-        out.push(b'\n');
-    }
-    out.extend_from_slice(b"data: ");
-    out.extend_from_slice(json);
-    out.extend_from_slice(b"\n\n");
-}

@@ -4,5 +4,6 @@
 
 mod gates;
 mod resume;
+mod several;
 mod sse;
 mod turns;

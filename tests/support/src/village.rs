@@ -243,8 +243,8 @@ impl Tab {
         let reading = async {
             loop {
                 match self.watcher.look(self.cursor) {
-                    Look::Frames(lines) => {
-                        for line in lines {
+                    Look::Frames(stretch) => {
+                        for line in stretch.lines() {
                             let frame: Frame = serde_json::from_slice(&line.json).unwrap();
                             self.transcript.fold(frame.clone());
                             self.seen.push(frame);
@@ -255,9 +255,9 @@ impl Tab {
                             continue;
                         }
                     }
-                    Look::Dormant if self.watcher.is_closed() => return,
+                    Look::Dormant if self.watcher.closing().is_some() => return,
                     Look::UpToDate | Look::Dormant | Look::Behind { .. } => {}
-                    Look::Closed => return,
+                    Look::Closed(_) => return,
                 }
                 if condition(self) {
                     return;
