@@ -9,7 +9,7 @@ use axum::extract::FromRef;
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
     engine::Engine,
-    ports::{Provider, ProviderFailure, SystemClock},
+    ports::{Provider, ProviderFailure, SystemClock, journal::Journal},
     village::Upkeep,
 };
 use tokio::sync::{Mutex, Notify};
@@ -98,13 +98,14 @@ impl App {
     /// When the Village's actor can't be started.
     pub async fn start(
         store: Store,
+        journal: Arc<dyn Journal>,
         accounts: Accounts,
         village: VillageState,
         providers: Arc<dyn BuildsProviders>,
         upkeep: Upkeep,
     ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
         let casting = Casting { village: village.clone(), providers: Arc::clone(&providers) };
-        let engine = Engine::start(Arc::new(store.clone()), Arc::new(casting), Arc::new(SystemClock), upkeep).await?;
+        let engine = Engine::start(journal, Arc::new(casting), Arc::new(SystemClock), upkeep).await?;
         Ok(Arc::new(Self {
             store,
             engine,

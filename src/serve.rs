@@ -7,7 +7,7 @@ mod program;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::Router;
-use hamlet_actors::{engine::NotStarted, village::Upkeep, vocabulary::Timestamp};
+use hamlet_actors::{engine::NotStarted, ports::journal::Journal, village::Upkeep, vocabulary::Timestamp};
 pub use program::{StartError, blocking};
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -27,6 +27,9 @@ use crate::{
     },
 };
 
+/// Makes the engine's Journal of the open store.
+pub type MakesJournal = Box<dyn FnOnce(Store) -> Arc<dyn Journal> + Send>;
+
 /// Everything that a server is started with.
 pub struct Setup {
     /// The folder that holds `hamlet.db`.
@@ -39,6 +42,8 @@ pub struct Setup {
     pub found: Vec<Found>,
     pub pins: Pins,
     pub providers: Arc<dyn BuildsProviders>,
+    /// Where Conversations are written: the store itself, or something that stands before it.
+    pub journal: MakesJournal,
     pub upkeep: Upkeep,
     /// How long running turns may go on after the signal to stop.
     pub deadline: Duration,
@@ -88,7 +93,8 @@ impl Server {
             found: Arc::new(setup.found),
             pins: Arc::new(setup.pins),
         };
-        let app = App::start(store, accounts, village, setup.providers, setup.upkeep).await?;
+        let app =
+            App::start(store.clone(), (setup.journal)(store), accounts, village, setup.providers, setup.upkeep).await?;
         let router = router(Arc::clone(&app), setup.rules);
         Ok(Self { app, address, first_link, router, listener, deadline: setup.deadline })
     }

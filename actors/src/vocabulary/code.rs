@@ -64,6 +64,8 @@ codes! {
     QueueFull = "QUEUE_FULL",
     StoreUnavailable = "STORE_UNAVAILABLE",
     ShuttingDown = "SHUTTING_DOWN",
+    /// The Conversation failed again and again, and is put aside until an operator releases it.
+    Quarantined = "QUARANTINED",
     /// The Provider refused, or failed in the middle.
     ProviderError = "PROVIDER_ERROR",
     /// The Provider could not be reached, or fell silent beyond the limit.
