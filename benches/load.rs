@@ -30,7 +30,7 @@ use hamlet::{
 };
 use hamlet_actors::{
     engine::Engine,
-    ports::{End, ModelRequest, Provider, ProviderEvent, ProviderEvents, ProviderFailure, SystemClock},
+    ports::{End, ModelRequest, Provider, ProviderEvent, ProviderEvents, ProviderFailure, SystemClock, Unobserved},
     village::Upkeep,
     vocabulary::{ConversationId, Delta, FinishReason, NpcId, PlayerId, ProviderId, Timestamp},
 };
@@ -142,6 +142,7 @@ async fn served() -> f64 {
         pins: Pins::default(),
         providers: Arc::new(Fast(ProviderId::generate())),
         upkeep: Upkeep::default(),
+        metrics_token: None,
         deadline: Duration::from_secs(1),
     };
     let server = Server::start(setup).await.unwrap();
@@ -198,7 +199,8 @@ async fn idle_actors() {
         })
         .await
         .unwrap();
-    let engine = Engine::start(Arc::new(store), Arc::new(SystemClock), Upkeep::default()).await.unwrap();
+    let engine =
+        Engine::start(Arc::new(store), Arc::new(SystemClock), Arc::new(Unobserved), Upkeep::default()).await.unwrap();
     // Stopping what does not run wakes an actor and leaves it idle. The first ones warm the allocator.
     for id in &made[..500] {
         engine.abort(*id, None).await.unwrap();

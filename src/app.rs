@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     auth::Accounts,
-    http::error::ApiError,
+    http::{error::ApiError, metrics::ScraperToken},
+    metrics::Metrics,
     providers::{
         self, Clients, ProviderKind, ProviderSpec, Quirks,
         models::{ListedModel, list_models},
@@ -39,6 +40,9 @@ pub struct App {
     pub accounts: Accounts,
     pub village: VillageState,
     pub providers: Arc<dyn BuildsProviders>,
+    pub metrics: Arc<Metrics>,
+    /// Lets a scraper in that is no Player.
+    pub scraper: Option<ScraperToken>,
     /// Cancelled when nothing new is admitted any more.
     pub stopping: CancellationToken,
     /// Cancelled when open streams are to end.
@@ -47,6 +51,12 @@ pub struct App {
     pub purge: Notify,
     /// When `/readyz` looked last, and what it saw.
     pub readiness: Mutex<Option<(Instant, Result<(), ApiError>)>>,
+}
+
+/// What the server counts, and whom it shows that.
+pub struct Counting {
+    pub metrics: Arc<Metrics>,
+    pub scraper: Option<ScraperToken>,
 }
 
 /// Makes the Provider that a turn asks. Tests bring one that they play.
@@ -100,15 +110,20 @@ impl App {
         accounts: Accounts,
         village: VillageState,
         providers: Arc<dyn BuildsProviders>,
+        counting: Counting,
         upkeep: Upkeep,
     ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
-        let engine = Engine::start(Arc::new(store.clone()), Arc::new(SystemClock), upkeep).await?;
+        let Counting { metrics, scraper } = counting;
+        let journal = Arc::new(store.clone());
+        let engine = Engine::start(journal, Arc::new(SystemClock), metrics.engine.clone(), upkeep).await?;
         Ok(Arc::new(Self {
             store,
             engine,
             accounts,
             village,
             providers,
+            metrics,
+            scraper,
             stopping: CancellationToken::new(),
             closing: CancellationToken::new(),
             purge: Notify::new(),

@@ -6,6 +6,7 @@ pub mod conversations;
 pub mod error;
 pub mod extract;
 pub mod health;
+pub mod metrics;
 pub mod npcs;
 pub mod page;
 mod provider_test;
@@ -27,6 +28,7 @@ use tower_http::{catch_panic::CatchPanicLayer, set_header::SetResponseHeaderLaye
 use crate::{
     app::App,
     gates::origin::{self, Origin, OriginRules},
+    metrics::http::count,
 };
 
 /// All routes, and what stands around them. A request passes the layers from the last one up.
@@ -38,6 +40,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         SetResponseHeaderLayer::if_not_present(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     Router::new()
         .merge(health::routes())
+        .merge(metrics::routes())
         .merge(accounts::routes())
         .merge(npcs::routes())
         .merge(providers::routes())
@@ -53,6 +56,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .layer(no_sniffing)
         .layer(no_referrer)
         .layer(middleware::from_fn(error::render))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app.metrics), count))
         .layer(middleware::from_fn(request_id::assign))
         .with_state(app)
 }

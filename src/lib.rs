@@ -7,6 +7,7 @@ pub mod cli;
 pub mod config;
 pub mod gates;
 pub mod http;
+pub mod metrics;
 pub mod providers;
 pub mod serve;
 pub mod store;

@@ -11,7 +11,7 @@ use crate::{
         AbortRefusal, Aborted, Begin, BeginRefusal, Begun, actor::Ports, frame_log::FrameLog, mailbox::ConversationMsg,
     },
     ports::{
-        Clock,
+        Clock, Observer,
         journal::{Journal, JournalError},
     },
     turn::TurnPlan,
@@ -30,6 +30,7 @@ const LAST_COMMITS: Duration = Duration::from_secs(5);
 pub struct Engine {
     village: ActorRef<VillageMsg>,
     turns: TaskTracker,
+    observer: Arc<dyn Observer>,
 }
 
 /// The Village's actor could not be started.
@@ -76,13 +77,18 @@ impl Engine {
     ///
     /// # Errors
     /// When the Village's actor can't be started.
-    pub async fn start(journal: Arc<dyn Journal>, clock: Arc<dyn Clock>, upkeep: Upkeep) -> Result<Self, NotStarted> {
+    pub async fn start(
+        journal: Arc<dyn Journal>,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+        upkeep: Upkeep,
+    ) -> Result<Self, NotStarted> {
         let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
         let turns = TaskTracker::new();
-        let ports = Arc::new(Ports { journal, clock, windows, turns: turns.clone() });
+        let ports = Arc::new(Ports { journal, clock, observer: Arc::clone(&observer), windows, turns: turns.clone() });
         let (village, _joined) =
             Actor::spawn(None, Village { ports, upkeep }, ()).await.map_err(|error| NotStarted(error.to_string()))?;
-        Ok(Self { village, turns })
+        Ok(Self { village, turns, observer })
     }
 
     /// Begins a turn. Answers once its admission is durable; until then nothing of it is visible.
@@ -163,7 +169,10 @@ impl Engine {
     ) -> Result<T, EngineError> {
         for _ in 0..3 {
             let handle: Handle = self.ask_village(|answer| VillageMsg::Find { conversation, answer }).await?;
-            let permit = handle.mailbox.try_acquire_owned().map_err(|_| EngineError::MailboxFull)?;
+            let Ok(permit) = handle.mailbox.try_acquire_owned() else {
+                self.observer.mailbox_full();
+                return Err(EngineError::MailboxFull);
+            };
             let (answer, answered) = oneshot::channel();
             if handle.actor.cast(question(answer, permit)).is_err() {
                 tokio::task::yield_now().await;

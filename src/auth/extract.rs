@@ -141,8 +141,8 @@ pub async fn is_still_in(accounts: &Accounts, credential: Credential) -> bool {
     })
 }
 
-/// `Basic` and others are a proxy's business, not ours.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+/// The token of `Authorization: Bearer`; `Basic` and others are a proxy's business, not ours.
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

@@ -17,7 +17,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::request_id::RequestId;
-use crate::store::StoreError;
+use crate::{metrics::http::RefusedWith, store::StoreError};
 
 /// A refusal: a stable code, a sentence for the person, and what a program needs to go on.
 #[derive(Debug, Clone)]
@@ -135,6 +135,7 @@ pub async fn render(request: Request, next: Next) -> Response {
             None => return response,
         },
     };
+    response.extensions_mut().insert(RefusedWith(error.code));
     let status = status_of(error.code);
     let mut body = json!({"code": error.code, "message": error.message, "requestId": id.0});
     if let (Some(details), Some(body)) = (error.details, body.as_object_mut()) {

@@ -89,6 +89,7 @@ async fn run(config: Config) -> Result<(), StartError> {
         pins: pins(&config.village)?,
         providers: Arc::new(RealProviders(clients)),
         upkeep: Upkeep::default(),
+        metrics_token: config.metrics_token.clone(),
         deadline: config.shutdown_deadline,
     };
     let server = Server::start(setup).await?;

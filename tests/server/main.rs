@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
 
 mod gates;
+mod metrics;
 mod resume;
 mod sse;
 mod turns;

@@ -1,7 +1,11 @@
 //! The thin actor around a Conversation's state: message to event, `apply`, effects performed. It awaits nothing: the
 //! turn is a task of its own, and the Journal answers by message.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
@@ -14,8 +18,9 @@ use super::{
 use crate::{
     policy::outcome::Ending,
     ports::{
-        Clock,
+        Clock, Observer,
         journal::{Journal, JournalError, Leftover},
+        observer::EndedTurn,
     },
     reply::reply,
     turn::{Cancel, Gate, TurnPlan, TurnTask, cancellation},
@@ -31,6 +36,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(250);
 pub struct Ports {
     pub journal: Arc<dyn Journal>,
     pub clock: Arc<dyn Clock>,
+    pub observer: Arc<dyn Observer>,
     pub windows: Arc<WindowCache>,
     /// Turns that are admitted or run, in all Conversations.
     pub turns: TaskTracker,
@@ -71,6 +77,9 @@ struct Running {
     cancel: Cancel,
     gate: Arc<Gate>,
     release: Option<oneshot::Sender<()>>,
+    asked: Instant,
+    /// Whether a piece of its reply has been shown.
+    seen: bool,
     /// Counts the turn until its end is stored.
     _counted: TaskTrackerToken,
     _task: AbortOnDropHandle<()>,
@@ -165,7 +174,10 @@ impl ConversationActor {
                     self.ports.journal.submit(batch, Box::new(done));
                 }
                 Effect::Prepare { turn, before_position } => self.prepare(myself, awake, turn, before_position)?,
-                Effect::Release(turn) => awake.release(turn),
+                Effect::Release(turn) => {
+                    self.ports.observer.turn_admitted();
+                    awake.release(turn);
+                }
                 Effect::Cancel(turn, reason) => {
                     let ending = match reason {
                         CancelReason::Abort => Ending::Aborted,
@@ -176,14 +188,17 @@ impl ConversationActor {
                     }
                 }
                 Effect::OpenLog { after, turn } => awake.log.open(after, turn),
-                Effect::Publish(Published::Frames(frames)) => awake.log.publish_frames(&frames),
-                Effect::Publish(Published::Pieces { message, pieces }) => awake.log.publish_pieces(message, &pieces),
+                Effect::Publish(published) => self.publish(awake, &published),
                 Effect::Tell { turn, message, error } => {
                     awake.log.tell(&Frame::Error { turn_id: turn, message_id: message, error });
                 }
                 Effect::Recall(said) => self.ports.windows.recall(awake.id, said),
                 Effect::ForgetWindow => self.ports.windows.forget(awake.id),
-                Effect::Taken(turn) => awake.open_gate(turn),
+                Effect::Taken(turn) => {
+                    if let Some(added) = awake.open_gate(turn) {
+                        self.ports.observer.shown(added);
+                    }
+                }
                 Effect::Answer(ticket, answer) => awake.answer(ticket, answer),
                 Effect::Wake { last_seq } => awake.log.wake(last_seq),
                 Effect::RetryLater => drop(myself.send_after(RETRY_AFTER, || ConversationMsg::RetryDue)),
@@ -195,6 +210,25 @@ impl ConversationActor {
             awake.running = None;
         }
         Ok(())
+    }
+
+    /// Counted before it is shown: whoever has seen a turn's end finds it counted.
+    fn publish(&self, awake: &mut Awake, published: &Published) {
+        match published {
+            Published::Frames(frames) => {
+                if let (Some(ended), Some(running)) = (EndedTurn::among(frames), &awake.running) {
+                    self.ports.observer.turn_ended(ended, running.asked.elapsed());
+                }
+                awake.log.publish_frames(frames);
+            }
+            Published::Pieces { message, pieces } => {
+                if let Some(running) = awake.running.as_mut().filter(|running| !running.seen) {
+                    running.seen = true;
+                    self.ports.observer.first_shown(running.asked.elapsed());
+                }
+                awake.log.publish_pieces(*message, pieces);
+            }
+        }
     }
 
     fn claim(&self, myself: &ActorRef<ConversationMsg>, id: ConversationId, cause: Leftover) {
@@ -221,6 +255,7 @@ impl ConversationActor {
             plan: *plan,
             journal: Arc::clone(&self.ports.journal),
             windows: Arc::clone(&self.ports.windows),
+            observer: Arc::clone(&self.ports.observer),
             log: Arc::clone(&awake.log),
             actor: myself.clone(),
             released,
@@ -233,6 +268,8 @@ impl ConversationActor {
             cancel,
             gate,
             release: Some(release),
+            asked: Instant::now(),
+            seen: false,
             _counted: self.ports.turns.token(),
             _task: task,
         });
@@ -274,10 +311,9 @@ impl Awake {
         }
     }
 
-    fn open_gate(&self, turn: TurnId) {
-        if let Some(running) = self.running.as_ref().filter(|running| running.turn == turn) {
-            running.gate.open();
-        }
+    /// Answers how long ago what the turn reported was decoded, if that is timed.
+    fn open_gate(&self, turn: TurnId) -> Option<Duration> {
+        self.running.as_ref().filter(|running| running.turn == turn)?.gate.open()
     }
 
     fn cancel(&mut self, ending: Ending) {

@@ -6,5 +6,5 @@ mod server;
 mod village;
 
 pub use scripted::{Script, ScriptedProvider};
-pub use server::{Answer, Client, Events, TestServer};
+pub use server::{Answer, Client, Events, SCRAPER, TestServer};
 pub use village::{Tab, TestClock, TestVillage};

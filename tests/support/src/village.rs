@@ -18,7 +18,7 @@ use hamlet_actors::{
         frame_log::{FrameLog, Look, Watcher},
     },
     engine::{Engine, EngineError},
-    ports::{Clock, Provider, SystemClock},
+    ports::{Clock, Provider, SystemClock, Unobserved},
     turn::{TurnPlan, WhenUnwatched},
     village::Upkeep,
     vocabulary::{
@@ -101,7 +101,7 @@ impl TestVillage {
     ) -> Self {
         let clock = Arc::new(TestClock::default());
         let upkeep = Upkeep { sweep_every: Duration::from_secs(30), ..Upkeep::default() };
-        let engine = Engine::start(Arc::new(store.clone()), clock.clone(), upkeep).await.unwrap();
+        let engine = Engine::start(Arc::new(store.clone()), clock.clone(), Arc::new(Unobserved), upkeep).await.unwrap();
         let provider = ScriptedProvider::new();
         let when_unwatched = WhenUnwatched::Finish;
         Self { store, engine, clock, provider, conversation, player, npc, when_unwatched, folder }
