@@ -13,7 +13,7 @@ use hamlet_actors::{
     village::Upkeep,
 };
 use tokio::sync::{Mutex, Notify};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     auth::Accounts,
@@ -47,6 +47,8 @@ pub struct App {
     pub stopping: CancellationToken,
     /// Cancelled when open streams are to end.
     pub closing: CancellationToken,
+    /// What operators have asked for and is under way.
+    pub deeds: TaskTracker,
     /// Something was deleted and waits to be purged.
     pub purge: Notify,
     /// When `/readyz` looked last, and what it saw.
@@ -126,6 +128,7 @@ impl App {
             scraper,
             stopping: CancellationToken::new(),
             closing: CancellationToken::new(),
+            deeds: TaskTracker::new(),
             purge: Notify::new(),
             readiness: Mutex::new(None),
         }))

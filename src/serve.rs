@@ -117,6 +117,10 @@ impl Server {
         if tokio::time::timeout(CONNECTIONS, connections.wait()).await.is_err() {
             tracing::warn!(left = connections.len(), "connections that did not end are cut");
         }
+        app.deeds.close();
+        if tokio::time::timeout(CONNECTIONS, app.deeds.wait()).await.is_err() {
+            tracing::warn!(left = app.deeds.len(), "what operators asked for did not come to its end");
+        }
         // What is not purged yet is purged at the next start.
         purging.abort();
         for task in [accepting, purging] {

@@ -2,6 +2,7 @@
 //! its children knows SQL.
 
 pub mod accounts;
+pub mod audit;
 pub mod backup;
 mod batch;
 pub mod conversations;
@@ -11,6 +12,7 @@ mod journal;
 pub mod messages;
 mod migrations;
 pub mod npcs;
+pub mod oversight;
 pub mod providers;
 mod readers;
 mod recovery;
