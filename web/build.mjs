@@ -1,9 +1,15 @@
-// Builds the page into one folder (HAMLET_WEB_OUT, else dist/): index.html, one script, one style sheet, the icon.
+// Builds the pages into one folder (HAMLET_WEB_OUT, else dist/): their HTML, a script and a style sheet each, the icon.
 // Script and style sheet carry a hash of their content in their names, so a server may let browsers keep them for ever.
 import { build } from "esbuild";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+
+/** Each page's HTML, and the script that it loads. */
+const PAGES = {
+  "index.html": { name: "app", script: "src/main.tsx" },
+  "admin.html": { name: "admin", script: "src/admin/main.tsx" },
+};
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 // A relative name is meant from where npm was called, which is what INIT_CWD holds.
@@ -14,11 +20,11 @@ const out = process.env.HAMLET_WEB_OUT
 await mkdir(out, { recursive: true });
 // What an earlier build left, and nothing else that may lie there.
 for (const file of await readdir(out)) {
-  if (/^app-[A-Z0-9]+\.(js|css)$/.test(file)) await rm(join(out, file));
+  if (/^(app|admin)-[A-Z0-9]+\.(js|css)$/.test(file)) await rm(join(out, file));
 }
 
 const result = await build({
-  entryPoints: { app: join(here, "src/main.tsx") },
+  entryPoints: Object.fromEntries(Object.values(PAGES).map(({ name, script }) => [name, join(here, script)])),
   absWorkingDir: here,
   outdir: out,
   entryNames: "[name]-[hash]",
@@ -34,15 +40,17 @@ const result = await build({
 });
 
 const files = Object.keys(result.metafile.outputs).map((path) => basename(path));
-const named = (suffix) => {
-  const found = files.find((file) => file.endsWith(suffix));
-  if (!found) throw new Error(`the build made no ${suffix}`);
-  return found;
+const named = (name, suffix) => {
+  const found = files.find((file) => file.startsWith(`${name}-`) && file.endsWith(suffix));
+  if (!found) throw new Error(`the build made no ${suffix} of ${name}`);
+  return `/${found}`;
 };
 
-const page = await readFile(join(here, "src/index.html"), "utf8");
-await writeFile(
-  join(out, "index.html"),
-  page.replace("{{script}}", `/${named(".js")}`).replace("{{style}}", `/${named(".css")}`),
-);
+for (const [html, { name }] of Object.entries(PAGES)) {
+  const page = await readFile(join(here, "src", html), "utf8");
+  await writeFile(
+    join(out, html),
+    page.replace("{{script}}", named(name, ".js")).replace("{{style}}", named(name, ".css")),
+  );
+}
 await cp(join(here, "src/favicon.svg"), join(out, "favicon.svg"));

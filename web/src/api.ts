@@ -33,7 +33,7 @@ export function onSignedOut(told: () => void): () => void {
 
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-async function call<T>(method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+export async function call<T>(method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
   let response: Response;
   try {
     response = await fetch(path, {
