@@ -17,6 +17,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     auth::Accounts,
+    gates::casting::Casting,
     http::{error::ApiError, metrics::ScraperToken},
     metrics::Metrics,
     providers::{
@@ -117,7 +118,8 @@ impl App {
     ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
         let Counting { metrics, scraper } = counting;
         let journal = Arc::new(store.clone());
-        let engine = Engine::start(journal, Arc::new(SystemClock), metrics.engine.clone(), upkeep).await?;
+        let casting = Arc::new(Casting { village: village.clone(), providers: Arc::clone(&providers) });
+        let engine = Engine::start(journal, casting, Arc::new(SystemClock), metrics.engine.clone(), upkeep).await?;
         Ok(Arc::new(Self {
             store,
             engine,

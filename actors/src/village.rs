@@ -16,7 +16,7 @@ pub use windows::WindowCache;
 use crate::{
     conversation::{
         actor::{ConversationActor, Ports, Waking},
-        frame_log::FrameLog,
+        frame_log::{Closing, FrameLog},
         mailbox::ConversationMsg,
     },
     ports::journal::{Claimed, JournalError, Leftover},
@@ -113,7 +113,7 @@ impl Actor for Village {
             }
             VillageMsg::CloseLogs => {
                 village.closed = true;
-                village.seats.values().for_each(|seat| seat.log.close());
+                village.seats.values().for_each(|seat| seat.log.close(Closing::Stopping));
             }
             VillageMsg::Renamed { conversation, title } => {
                 village.tell(conversation, ConversationMsg::Renamed { title })
@@ -192,7 +192,7 @@ impl Seats {
         self.seats.entry(conversation).or_insert_with(|| {
             let seat = Seat::default();
             if closed {
-                seat.log.close();
+                seat.log.close(Closing::Stopping);
             }
             seat
         })
@@ -207,7 +207,7 @@ impl Seats {
 
     fn delete(&mut self, conversation: ConversationId) {
         if let Some(seat) = self.seats.remove(&conversation) {
-            seat.log.close();
+            seat.log.close(Closing::Deleted);
             seat.tell(ConversationMsg::Delete);
         }
     }

@@ -12,6 +12,8 @@ use super::error::ApiError;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
      font-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+/// A worker is under the policy of its own script, not of the page that starts it.
+const WORKER_POLICY: &str = "default-src 'none'; connect-src 'self'";
 
 #[cfg(feature = "web")]
 #[derive(rust_embed::RustEmbed)]
@@ -43,10 +45,11 @@ async fn asset(uri: Uri) -> Result<Response, ApiError> {
         return Err(ApiError::not_found());
     }
     let bytes = file(name).ok_or_else(ApiError::not_found)?;
-    let kept = if name.starts_with("app-") { "public, max-age=31536000, immutable" } else { "public, max-age=3600" };
+    let kept = if name.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "public, max-age=3600" };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(media_type(name))),
         (header::CACHE_CONTROL, HeaderValue::from_static(kept)),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(WORKER_POLICY)),
     ];
     Ok((headers, bytes).into_response())
 }

@@ -6,6 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 use crossbeam_channel::Sender;
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
+    conversation::queue::WAITING_POSITION,
     policy::window::Said,
     ports::journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Write},
     vocabulary::{ConversationId, MessageId, Timestamp},
@@ -13,7 +14,7 @@ use hamlet_actors::{
 use rusqlite::Connection;
 
 use super::{
-    Store, StoreError, batch, messages,
+    Store, StoreError, batch, messages, queue,
     recovery::{self, EndedLeft},
     writer::Job,
 };
@@ -246,9 +247,12 @@ impl Job for ClaimJob {
             .prepare_cached("UPDATE conversations SET epoch = ?2, last_seq = max(last_seq, ?3) WHERE key = ?1 RETURNING title, last_seq")?
             .query_row((claim.key, claim.epoch, last_seq), |row| Ok((row.get(0)?, row.get(1)?)))?;
         let next_position = conn
-            .prepare_cached("SELECT coalesce(max(position), -1) + 1 FROM messages WHERE conversation_key = ?1")?
-            .query_row([claim.key], |row| row.get(0))?;
-        self.claimed = Some(Claimed { epoch: claim.epoch, last_seq: title.1, next_position, title: title.0 });
+            .prepare_cached(
+                "SELECT coalesce(max(position), -1) + 1 FROM messages WHERE conversation_key = ?1 AND position < ?2",
+            )?
+            .query_row((claim.key, WAITING_POSITION), |row| row.get(0))?;
+        let queue = queue::waiting(conn, claim.key)?;
+        self.claimed = Some(Claimed { epoch: claim.epoch, last_seq: title.1, next_position, title: title.0, queue });
         Ok(())
     }
 

@@ -4,6 +4,8 @@
 
 mod gates;
 mod metrics;
+mod queue;
 mod resume;
+mod several;
 mod sse;
 mod turns;

@@ -73,6 +73,38 @@ async fn turns_are_counted_by_how_they_ended_and_calls_by_model_and_tokens() {
 }
 
 #[tokio::test]
+async fn a_turn_that_was_steered_is_one_turn_and_a_text_that_was_withdrawn_is_none() {
+    let server = TestServer::start().await;
+    let id = server.conversation().await;
+    let path = format!("/api/conversations/{id}/messages");
+    let (first, second) = (server.provider.expect(), server.provider.expect());
+    let mut stream = server.admin.stream(&path, json!({"text": "Hi"})).await;
+    first.text("Half");
+    stream.until_text("Half").await;
+    let later = json!({"text": "Later", "onBusy": "enqueue"});
+    let queued = server.admin.post(&path, later).await.expect(StatusCode::ACCEPTED).await;
+    let withdraw = json!({"turnId": queued["turnId"]});
+    server.admin.post(&format!("/api/conversations/{id}/abort"), withdraw).await.expect(StatusCode::OK).await;
+    let steer = json!({"text": "Shorter!", "onBusy": "steer"});
+    server.admin.post(&path, steer).await.expect(StatusCode::ACCEPTED).await;
+    first.finish();
+    second.text("Yes.");
+    second.finish();
+    stream.to_end().await;
+    let series = scrape(&server).await;
+    let turns: Vec<_> = series.iter().filter(|(name, _)| name.starts_with("hamlet_turns_total")).collect();
+    assert_eq!(turns.iter().map(|(_, count)| **count).sum::<f64>(), 1.0, "{turns:?}");
+    for (name, expected) in [
+        ("hamlet_turns_admitted_total", 1.0),
+        ("hamlet_turn_duration_seconds_count", 1.0),
+        ("hamlet_time_to_first_token_seconds_count", 1.0),
+        ("hamlet_added_latency_seconds_count", 2.0),
+    ] {
+        assert_eq!(series[name], expected, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn the_store_the_process_and_requests_are_counted_under_bounded_labels() {
     let server = TestServer::start().await;
     let id = server.conversation().await;

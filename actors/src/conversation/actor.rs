@@ -12,18 +12,18 @@ use tokio::sync::oneshot;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken};
 
 use super::{
-    AbortRefusal, Aborted, Answer, BeginRefusal, Begun, Conversation, Effect, Event, Published, Ticket,
+    AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Conversation, Effect, Event, Published, Ticket,
     effect::CancelReason, frame_log::FrameLog, mailbox::ConversationMsg,
 };
 use crate::{
     policy::outcome::Ending,
     ports::{
         Clock, Observer,
-        journal::{Journal, JournalError, Leftover},
+        journal::{Journal, JournalError, Leftover, Queued},
         observer::EndedTurn,
     },
     reply::reply,
-    turn::{Cancel, Gate, TurnPlan, TurnTask, cancellation},
+    turn::{Cancel, Gate, Planner, TurnPlan, TurnTask, Unanswered, cancellation, plan},
     village::WindowCache,
     vocabulary::{ConversationId, Frame, TurnId},
 };
@@ -35,6 +35,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(250);
 #[derive(Clone)]
 pub struct Ports {
     pub journal: Arc<dyn Journal>,
+    pub planner: Arc<dyn Planner>,
     pub clock: Arc<dyn Clock>,
     pub observer: Arc<dyn Observer>,
     pub windows: Arc<WindowCache>,
@@ -62,6 +63,9 @@ pub struct Awake {
     next_ticket: u64,
     /// Plans of turns that were asked for; gone with their answer.
     plans: HashMap<TurnId, Box<TurnPlan>>,
+    /// The search for who answers what is being taken up, and what it found.
+    planning: Option<AbortOnDropHandle<()>>,
+    planned: Option<Box<TurnPlan>>,
     running: Option<Running>,
     shutting_down: bool,
 }
@@ -69,20 +73,30 @@ pub struct Awake {
 enum Waiter {
     Begin(TurnId, oneshot::Sender<Result<Begun, BeginRefusal>>),
     Abort(oneshot::Sender<Result<Aborted, AbortRefusal>>),
+    Resume(oneshot::Sender<Result<Begun, BeginRefusal>>),
+    Change(oneshot::Sender<Result<(), ChangeRefusal>>),
 }
 
 /// The turn's task. Dropping it ends it at once.
 struct Running {
     turn: TurnId,
+    /// For a further step of the same turn.
+    plan: Arc<TurnPlan>,
     cancel: Cancel,
     gate: Arc<Gate>,
     release: Option<oneshot::Sender<()>>,
-    asked: Instant,
-    /// Whether a piece of its reply has been shown.
-    seen: bool,
+    timing: Timing,
     /// Counts the turn until its end is stored.
     _counted: TaskTrackerToken,
     _task: AbortOnDropHandle<()>,
+}
+
+/// What is measured of a turn, from its first step to its last.
+#[derive(Clone, Copy)]
+struct Timing {
+    begun: Instant,
+    /// Whether a piece of a reply has been shown.
+    seen: bool,
 }
 
 impl Actor for ConversationActor {
@@ -99,6 +113,8 @@ impl Actor for ConversationActor {
             answers: HashMap::new(),
             next_ticket: 0,
             plans: HashMap::new(),
+            planning: None,
+            planned: None,
             running: None,
             shutting_down: false,
         };
@@ -132,7 +148,23 @@ impl ConversationActor {
                 Event::BeginAsked { begin, ticket }
             }
             ConversationMsg::Abort { turn, answer, permit: _ } => {
-                Event::AbortAsked { turn, ticket: awake.ticket(Waiter::Abort(answer)) }
+                Event::AbortAsked { turn, ticket: awake.ticket(Waiter::Abort(answer)), now }
+            }
+            ConversationMsg::Change { change, answer, permit: _ } => {
+                Event::ChangeAsked { change, ticket: awake.ticket(Waiter::Change(answer)), now }
+            }
+            ConversationMsg::Resume { answer, permit: _ } => {
+                Event::ResumeAsked { ticket: awake.ticket(Waiter::Resume(answer)) }
+            }
+            ConversationMsg::Select { select, answer, permit: _ } => {
+                Event::SelectAsked { select, ticket: awake.ticket(Waiter::Change(answer)), now }
+            }
+            ConversationMsg::Planned { attempt, outcome } => {
+                let outcome = outcome.map(|planned| {
+                    awake.planned = Some(Box::new(planned.plan));
+                    planned.cast
+                });
+                Event::Planned { attempt, outcome, now }
             }
             ConversationMsg::Deltas { turn, deltas } => Event::DeltasArrived { turn, deltas, now },
             ConversationMsg::TurnEnded { turn, tail, usage, ending } => {
@@ -173,11 +205,12 @@ impl ConversationActor {
                     let done = move |outcome| drop(actor.cast(ConversationMsg::Settled(outcome)));
                     self.ports.journal.submit(batch, Box::new(done));
                 }
-                Effect::Prepare { turn, before_position } => self.prepare(myself, awake, turn, before_position)?,
-                Effect::Release(turn) => {
-                    self.ports.observer.turn_admitted();
-                    awake.release(turn);
+                Effect::Prepare { turn, before_position, steered } => {
+                    let plan = awake.plan_of(turn, steered).ok_or("a turn without a plan was admitted")?;
+                    self.prepare(myself, awake, turn, before_position, plan);
                 }
+                Effect::Plan { attempt, item } => self.plan(myself, awake, attempt, *item),
+                Effect::Release(turn) => awake.release(turn),
                 Effect::Cancel(turn, reason) => {
                     let ending = match reason {
                         CancelReason::Abort => Ending::Aborted,
@@ -187,7 +220,10 @@ impl ConversationActor {
                         awake.cancel(ending);
                     }
                 }
-                Effect::OpenLog { after, turn } => awake.log.open(after, turn),
+                Effect::OpenLog { after, turn } => {
+                    self.ports.observer.turn_admitted();
+                    awake.log.open(after, turn);
+                }
                 Effect::Publish(published) => self.publish(awake, &published),
                 Effect::Tell { turn, message, error } => {
                     awake.log.tell(&Frame::Error { turn_id: turn, message_id: message, error });
@@ -212,19 +248,22 @@ impl ConversationActor {
         Ok(())
     }
 
-    /// Counted before it is shown: whoever has seen a turn's end finds it counted.
+    /// Counted before it is shown: whoever has seen a turn's end finds it counted. A queued text that is withdrawn never
+    /// was a turn that ran.
     fn publish(&self, awake: &mut Awake, published: &Published) {
         match published {
             Published::Frames(frames) => {
-                if let (Some(ended), Some(running)) = (EndedTurn::among(frames), &awake.running) {
-                    self.ports.observer.turn_ended(ended, running.asked.elapsed());
+                if let (Some(ended), Some(running)) = (EndedTurn::among(frames), &awake.running)
+                    && ended.turn == running.turn
+                {
+                    self.ports.observer.turn_ended(ended, running.timing.begun.elapsed());
                 }
                 awake.log.publish_frames(frames);
             }
             Published::Pieces { message, pieces } => {
-                if let Some(running) = awake.running.as_mut().filter(|running| !running.seen) {
-                    running.seen = true;
-                    self.ports.observer.first_shown(running.asked.elapsed());
+                if let Some(running) = awake.running.as_mut().filter(|running| !running.timing.seen) {
+                    running.timing.seen = true;
+                    self.ports.observer.first_shown(running.timing.begun.elapsed());
                 }
                 awake.log.publish_pieces(*message, pieces);
             }
@@ -237,14 +276,30 @@ impl ConversationActor {
         self.ports.journal.claim(id, cause, Box::new(done));
     }
 
+    /// Looks for who answers a text. While Hamlet is being stopped nothing is taken up: it waits for the next start.
+    fn plan(&self, myself: &ActorRef<ConversationMsg>, awake: &mut Awake, attempt: u64, item: Queued) {
+        if self.ports.turns.is_closed() {
+            return;
+        }
+        let Queued { author, text, to, .. } = item;
+        let asked = Unanswered { conversation: awake.id, author, text, to };
+        let (planner, actor) = (Arc::clone(&self.ports.planner), myself.clone());
+        let search = async move {
+            let outcome = plan(planner, asked).await.map(Box::new);
+            // An actor that is gone takes nothing up.
+            drop(actor.cast(ConversationMsg::Planned { attempt, outcome }));
+        };
+        awake.planning = Some(AbortOnDropHandle::new(tokio::spawn(search)));
+    }
+
     fn prepare(
         &self,
         myself: &ActorRef<ConversationMsg>,
         awake: &mut Awake,
         turn: TurnId,
         before_position: i64,
-    ) -> Result<(), ActorProcessingErr> {
-        let plan = awake.plans.remove(&turn).ok_or("a turn without a plan was admitted")?;
+        plan: Arc<TurnPlan>,
+    ) {
         let (release, released) = oneshot::channel();
         let (cancel, cancelled) = cancellation();
         let gate = Arc::new(Gate::default());
@@ -252,7 +307,7 @@ impl ConversationActor {
             conversation: awake.id,
             turn,
             before_position,
-            plan: *plan,
+            plan: Arc::clone(&plan),
             journal: Arc::clone(&self.ports.journal),
             windows: Arc::clone(&self.ports.windows),
             observer: Arc::clone(&self.ports.observer),
@@ -263,20 +318,21 @@ impl ConversationActor {
             gate: Arc::clone(&gate),
         };
         let task = AbortOnDropHandle::new(tokio::spawn(task.run()));
+        let earlier_step = awake.running.as_ref().filter(|running| running.turn == turn).map(|running| running.timing);
+        let timing = earlier_step.unwrap_or_else(|| Timing { begun: Instant::now(), seen: false });
         awake.running = Some(Running {
             turn,
+            plan,
             cancel,
             gate,
             release: Some(release),
-            asked: Instant::now(),
-            seen: false,
+            timing,
             _counted: self.ports.turns.token(),
             _task: task,
         });
         if awake.shutting_down {
             awake.cancel(Ending::ShutDown);
         }
-        Ok(())
     }
 }
 
@@ -288,6 +344,17 @@ impl Awake {
         ticket
     }
 
+    /// What the turn is asked with: as the gates, or the search for who answers, left it; a further step of the turn that
+    /// runs is asked as that one was, with another question.
+    fn plan_of(&mut self, turn: TurnId, steered: Option<Arc<str>>) -> Option<Arc<TurnPlan>> {
+        if let Some(question) = steered {
+            let running = self.running.as_ref().filter(|running| running.turn == turn)?;
+            return Some(Arc::new(TurnPlan { question: Some(question), ..(*running.plan).clone() }));
+        }
+        let plan = self.plans.remove(&turn).or_else(|| self.planned.take())?;
+        Some(Arc::new(*plan))
+    }
+
     /// Answers whoever holds the ticket; one who has gone needs no answer.
     fn answer(&mut self, ticket: Ticket, answer: Answer) {
         match (self.answers.remove(&ticket), answer) {
@@ -296,6 +363,8 @@ impl Awake {
                 reply(waiter, begun);
             }
             (Some(Waiter::Abort(waiter)), Answer::Aborted(aborted)) => reply(waiter, aborted),
+            (Some(Waiter::Resume(waiter)), Answer::Begun(begun)) => reply(waiter, begun),
+            (Some(Waiter::Change(waiter)), Answer::Changed(changed)) => reply(waiter, changed),
             (waiter, answer) => {
                 tracing::error!(?ticket, ?answer, known = waiter.is_some(), "an answer for nobody");
             }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::vocabulary::{ErrorCode, Frame, MessageError, MessageStatus, TurnState, Usage};
+use crate::vocabulary::{ErrorCode, Frame, MessageError, MessageStatus, TurnId, TurnState, Usage};
 
 /// Told of facts as they happen. Each method does nothing unless it is overridden.
 pub trait Observer: Send + Sync + 'static {
@@ -42,6 +42,7 @@ impl Observer for Unobserved {}
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedTurn {
+    pub turn: TurnId,
     pub status: MessageStatus,
     /// Of the error that was stored with it.
     pub code: Option<ErrorCode>,
@@ -60,7 +61,7 @@ impl EndedTurn {
             }
             _ => None,
         });
-        Some(Self { status: finish.status, code })
+        Some(Self { turn: finish.turn.id, status: finish.status, code })
     }
 }
 
@@ -89,7 +90,7 @@ pub enum CallOutcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocabulary::{ConversationStamp, ErrorKind, Finish, MessageId, Timestamp, TurnId, TurnStamp};
+    use crate::vocabulary::{ConversationStamp, ErrorKind, Finish, MessageId, Timestamp, TurnStamp};
 
     fn finish(message: MessageId, turn: TurnId, state: TurnState, status: MessageStatus) -> (u64, Frame) {
         let finish = Finish {
@@ -119,9 +120,9 @@ mod tests {
     fn a_turn_ends_with_its_terminal_frame_and_that_messages_error() {
         let (turn, player, reply) = (TurnId::generate(), MessageId::generate(), MessageId::generate());
         let failed = finish(reply, turn, TurnState::Ended, MessageStatus::Failed);
-        let ended = EndedTurn { status: MessageStatus::Failed, code: Some(ErrorCode::ProviderError) };
+        let ended = EndedTurn { turn, status: MessageStatus::Failed, code: Some(ErrorCode::ProviderError) };
         assert_eq!(EndedTurn::among(&[error(reply, turn), failed.clone()]), Some(ended));
-        let other = EndedTurn { status: MessageStatus::Failed, code: None };
+        let other = EndedTurn { turn, status: MessageStatus::Failed, code: None };
         assert_eq!(EndedTurn::among(&[error(player, turn), failed]), Some(other));
         let going_on = finish(player, turn, TurnState::Running, MessageStatus::Complete);
         assert_eq!(EndedTurn::among(&[going_on]), None);
