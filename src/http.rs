@@ -19,7 +19,7 @@ pub mod settings;
 pub mod transcript;
 pub mod turns;
 pub mod village;
-mod watch;
+pub mod watch;
 
 use std::sync::Arc;
 
@@ -28,6 +28,7 @@ use http::{HeaderValue, header};
 use tower_http::{catch_panic::CatchPanicLayer, set_header::SetResponseHeaderLayer};
 
 use crate::{
+    admin,
     app::App,
     gates::origin::{self, Origin, OriginRules},
     metrics::http::count,
@@ -53,6 +54,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(transcript::routes())
         .merge(turns::routes())
         .merge(messages::routes())
+        .merge(admin::routes())
         .merge(assets::routes())
         .layer(CatchPanicLayer::custom(error::of_panic))
         .layer(middleware::from_fn_with_state(Arc::new(rules), origin::guard))

@@ -1,5 +1,6 @@
 //! The server: gates, routes, store, Providers. The engine is the crate `hamlet-actors`.
 
+pub mod admin;
 pub mod app;
 pub mod auth;
 pub mod backup;

@@ -8,6 +8,7 @@ pub mod http;
 mod process;
 pub mod store;
 mod turns;
+pub mod village;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use engine::EngineMetrics;
 use http::HttpMetrics;
 use store::StoreMetrics;
 use turns::Turns;
+use village::VillageMetrics;
 
 /// What `/metrics` answers with.
 pub const CONTENT_TYPE: &str = prometheus_text::CONTENT_TYPE;
@@ -33,6 +35,7 @@ pub struct Metrics {
     pub engine: Arc<EngineMetrics>,
     pub store: StoreMetrics,
     pub http: HttpMetrics,
+    pub village: VillageMetrics,
 }
 
 impl Default for Metrics {
@@ -47,10 +50,12 @@ impl Default for Metrics {
         store.register(hamlet);
         let http = HttpMetrics::default();
         http.register(hamlet);
+        let village = VillageMetrics::default();
+        village.register(hamlet);
         let engine = Arc::new(EngineMetrics::new(turns));
         engine.register(&mut registry);
         registry.register_collector(Box::new(process::Process));
-        Self { registry, engine, store, http }
+        Self { registry, engine, store, http, village }
     }
 }
 

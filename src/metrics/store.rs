@@ -77,6 +77,7 @@ impl StoreMetrics {
         let (outcome, code) = match cause {
             Leftover::Interrupted => (MessageStatus::Interrupted, ErrorCode::Interrupted),
             Leftover::Failed => (MessageStatus::Failed, ErrorCode::Internal),
+            Leftover::Quarantined => (MessageStatus::Failed, ErrorCode::Quarantined),
         };
         if turns > 0 {
             self.turns.ended(outcome, Some(code), turns);

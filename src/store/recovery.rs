@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use hamlet_actors::{
-    policy::outcome::{closed_call, internal, interrupted},
+    policy::outcome::{closed_call, internal, interrupted, quarantined},
     ports::journal::Leftover,
     vocabulary::{Body, MessageStatus, Timestamp},
 };
@@ -115,6 +115,7 @@ fn end(conn: &Connection, mut message: Left, cause: Leftover) -> Result<u64, Sto
     let (status, error, why) = match cause {
         Leftover::Interrupted => (MessageStatus::Interrupted, interrupted(), "not run: interrupted"),
         Leftover::Failed => (MessageStatus::Failed, internal(), "not run: the turn failed"),
+        Leftover::Quarantined => (MessageStatus::Failed, quarantined(), "not run: the turn failed"),
     };
     // Seqs of the closing pieces, the error and the finish: those that live frames would have had.
     let mut seq = message.last_seq.max(message.through);

@@ -13,7 +13,10 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTracker
 
 use super::{
     AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Conversation, Effect, Event, Published, Ticket,
-    effect::CancelReason, frame_log::FrameLog, mailbox::ConversationMsg,
+    effect::CancelReason,
+    frame_log::FrameLog,
+    mailbox::ConversationMsg,
+    vitals::{Pulse, Vitals},
 };
 use crate::{
     policy::outcome::Ending,
@@ -51,6 +54,7 @@ pub struct ConversationActor {
 pub struct Waking {
     pub conversation: ConversationId,
     pub log: Arc<FrameLog>,
+    pub vitals: Arc<Vitals>,
     pub cause: Leftover,
 }
 
@@ -59,6 +63,7 @@ pub struct Awake {
     id: ConversationId,
     conversation: Conversation,
     log: Arc<FrameLog>,
+    pulse: Pulse,
     answers: HashMap<Ticket, Waiter>,
     next_ticket: u64,
     /// Plans of turns that were asked for; gone with their answer.
@@ -110,6 +115,7 @@ impl Actor for ConversationActor {
             id: waking.conversation,
             conversation,
             log: waking.log,
+            pulse: Pulse::new(waking.vitals),
             answers: HashMap::new(),
             next_ticket: 0,
             plans: HashMap::new(),
@@ -188,6 +194,8 @@ impl ConversationActor {
             ConversationMsg::Delete => Event::Deleted,
         };
         let effects = awake.conversation.apply(event);
+        // Before anybody is answered: who asks an operator's question next sees what he was told.
+        awake.pulse.beat(&awake.conversation, &effects, now);
         self.perform(myself, awake, effects)
     }
 

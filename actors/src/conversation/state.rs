@@ -233,5 +233,6 @@ impl Conversation {
     }
 }
 
+mod standing;
 #[cfg(test)]
 mod tests;

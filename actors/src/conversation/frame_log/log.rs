@@ -67,6 +67,11 @@ impl Log {
         self.near = Default::default();
     }
 
+    /// Bytes held, about.
+    pub fn weight(&self) -> usize {
+        self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
+    }
+
     /// Called before frames are appended: readers who had everything stand here.
     pub fn advance(&mut self) {
         let newest = self.entries.last().map(|entry| entry.seq).or(self.floor);
