@@ -9,7 +9,7 @@ use axum::extract::FromRef;
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
     engine::Engine,
-    ports::{Provider, ProviderFailure, SystemClock},
+    ports::{Provider, ProviderFailure, SystemClock, journal::Journal},
     village::Upkeep,
 };
 use tokio::sync::{Mutex, Notify};
@@ -110,6 +110,7 @@ impl App {
     /// When the Village's actor can't be started.
     pub async fn start(
         store: Store,
+        journal: Arc<dyn Journal>,
         accounts: Accounts,
         village: VillageState,
         providers: Arc<dyn BuildsProviders>,
@@ -117,7 +118,6 @@ impl App {
         upkeep: Upkeep,
     ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
         let Counting { metrics, scraper } = counting;
-        let journal = Arc::new(store.clone());
         let casting = Arc::new(Casting { village: village.clone(), providers: Arc::clone(&providers) });
         let engine = Engine::start(journal, casting, Arc::new(SystemClock), metrics.engine.clone(), upkeep).await?;
         Ok(Arc::new(Self {

@@ -7,7 +7,7 @@ mod program;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::Router;
-use hamlet_actors::{engine::NotStarted, village::Upkeep, vocabulary::Timestamp};
+use hamlet_actors::{engine::NotStarted, ports::journal::Journal, village::Upkeep, vocabulary::Timestamp};
 pub use program::{StartError, blocking};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
@@ -29,6 +29,9 @@ use crate::{
     },
 };
 
+/// Makes the engine's Journal of the open store.
+pub type MakesJournal = Box<dyn FnOnce(Store) -> Arc<dyn Journal> + Send>;
+
 /// Everything that a server is started with.
 pub struct Setup {
     /// The folder that holds `hamlet.db`.
@@ -41,6 +44,8 @@ pub struct Setup {
     pub found: Vec<Found>,
     pub pins: Pins,
     pub providers: Arc<dyn BuildsProviders>,
+    /// Where Conversations are written: the store itself, or something that stands before it.
+    pub journal: MakesJournal,
     pub upkeep: Upkeep,
     /// Lets whoever brings it read `/metrics`, beside admins.
     pub metrics_token: Option<SecretString>,
@@ -94,8 +99,9 @@ impl Server {
             found: Arc::new(setup.found),
             pins: Arc::new(setup.pins),
         };
+        let journal = (setup.journal)(store.clone());
         let counting = Counting { metrics, scraper: setup.metrics_token.as_ref().map(ScraperToken::new) };
-        let app = App::start(store, accounts, village, setup.providers, counting, setup.upkeep).await?;
+        let app = App::start(store, journal, accounts, village, setup.providers, counting, setup.upkeep).await?;
         let router = router(Arc::clone(&app), setup.rules);
         Ok(Self { app, address, first_link, router, listener, deadline: setup.deadline })
     }

@@ -73,6 +73,7 @@ impl TestServer {
             found: Vec::new(),
             pins: Pins::default(),
             providers: Arc::new(Played(provider.clone())),
+            journal: Box::new(|store| Arc::new(store)),
             upkeep: Upkeep { sweep_every: Duration::from_millis(100), ..Upkeep::default() },
             metrics_token: Some(SCRAPER.into()),
             deadline: Duration::from_millis(200),

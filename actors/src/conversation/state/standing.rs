@@ -1,28 +1,29 @@
 //! What a Conversation's state looks like from outside.
 
-use super::Conversation;
+use super::{Conversation, InFlight, Then};
 use crate::{
-    conversation::{
-        turn_state::{InFlight, Then},
-        vitals::{ActorState, Phase, Standing},
-    },
+    conversation::vitals::{ActorState, Phase, Standing},
     vocabulary::{Author, Delta},
 };
 
 impl Conversation {
     pub fn standing(&self) -> Standing {
-        let queue = self.queue_length();
         let Some(turn) = self.turn.as_deref() else {
-            return Standing { state: self.actor_state(), queue, epoch: self.epoch, ..Standing::default() };
+            return Standing {
+                state: self.actor_state(),
+                queue: self.queue.len(),
+                epoch: self.epoch,
+                ..Standing::default()
+            };
         };
         let phase = if turn.body.parts.is_empty() { Phase::Assembling } else { Phase::Streaming };
         Standing {
             state: self.actor_state(),
             phase: Some(phase),
             turn: Some((turn.id, turn.message)),
-            step: 1,
+            step: turn.step,
             hop: turn.hop,
-            queue,
+            queue: self.queue.len(),
             epoch: self.epoch,
         }
     }
@@ -41,7 +42,9 @@ impl Conversation {
             return ActorState::Recovering;
         }
         match (self.turn.as_deref(), self.in_flight.as_deref()) {
-            (None, _) => ActorState::Idle,
+            (None, _) if self.busy_with().is_some() => ActorState::Admitting,
+            (None, Some(_)) => ActorState::Committing,
+            (None, None) => ActorState::Idle,
             (Some(_), Some(InFlight { then: Then::Admitted { .. }, .. })) => ActorState::Admitting,
             (Some(turn), _) if turn.ending.is_some() || self.trouble.is_some() => ActorState::Committing,
             (Some(_), _) => ActorState::Running,
