@@ -31,9 +31,14 @@ export function onSignedOut(told: () => void): () => void {
   return () => signedOut.delete(told);
 }
 
+/** For those who hear of it by another way than a call from here. */
+export function tellSignedOut(): void {
+  for (const told of signedOut) told();
+}
+
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-async function call<T>(method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+export async function call<T>(method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
   let response: Response;
   try {
     response = await fetch(path, {
@@ -52,7 +57,7 @@ async function call<T>(method: Method, path: string, body?: unknown, headers: Re
   const text = await response.text().catch(() => "");
   if (response.ok) return (text === "" ? undefined : JSON.parse(text)) as T;
   const refusal = refusalOf(response, text);
-  if (refusal.status === 401 && refusal.code !== "INVALID_CREDENTIALS") for (const told of signedOut) told();
+  if (refusal.status === 401 && refusal.code !== "INVALID_CREDENTIALS") tellSignedOut();
   throw refusal;
 }
 
@@ -101,7 +106,7 @@ export const api = {
   abort: (id: string, turnId: string) =>
     call<{ aborted: boolean }>("POST", `${conversation(id)}/abort`, { turnId }),
   regenerate: (id: string) => call<Sent>("POST", `${conversation(id)}/regenerate`, {}),
-  framesUrl: (id: string, after: string) => `${conversation(id)}/frames?after=${encodeURIComponent(after)}`,
+  framesUrl: (id: string, after: number) => `${conversation(id)}/frames?after=${after}`,
 
   providers: () => call<Page<Provider>>("GET", "/api/providers"),
   settings: () => call<Settings>("GET", "/api/settings"),

@@ -54,6 +54,7 @@ export class Chat {
   ) {}
 
   async open(): Promise<void> {
+    this.#stream?.close();
     this.stage = "loading";
     this.trouble = null;
     this.reader.changed();
@@ -72,7 +73,7 @@ export class Chat {
     this.#remember(page.items);
     this.older = page.next;
     this.stage = "ready";
-    this.#stream = new FrameStream(this.id, String(page.cursor), {
+    this.#stream = new FrameStream(this.id, page.cursor, {
       frame: (frame) => this.#fold(frame),
       connected: (yes) => {
         this.connected = yes;
@@ -83,6 +84,8 @@ export class Chat {
         this.stage = "gone";
         this.reader.changed();
       },
+      stale: () => void this.open(),
+      unfinished: () => this.transcript.unfinished(this.id),
     });
     this.reader.changed();
   }
