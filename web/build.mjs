@@ -7,7 +7,10 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Each page's HTML, and the script that it loads. */
-const PAGES = { "index.html": { name: "app", script: "src/main.tsx" } };
+const PAGES = {
+  "index.html": { name: "app", script: "src/main.tsx" },
+  "admin.html": { name: "admin", script: "src/admin/main.tsx" },
+};
 const WORKER = "src/worker/main.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));

@@ -60,6 +60,7 @@ pub fn setup(folder: &Path, provider: Arc<dyn Provider>, journal: MakesJournal) 
         providers: Arc::new(Always(provider)),
         journal,
         upkeep: Upkeep::default(),
+        metrics_token: None,
         deadline: Duration::from_secs(1),
     }
 }

@@ -1,4 +1,4 @@
-//! The page, embedded. Script and style carry a hash in their names and are kept for ever; the page itself is asked for
+//! The pages, embedded. Scripts and styles carry a hash in their names and are kept for ever; a page itself is asked for
 //! each time. Its policy lets it talk to this server and to nothing else.
 
 use axum::{
@@ -21,11 +21,15 @@ const WORKER_POLICY: &str = "default-src 'none'; connect-src 'self'";
 struct Assets;
 
 pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    Router::new().route("/", get(page)).route("/c/{id}", get(page)).fallback(asset)
+    Router::new()
+        .route("/", get(|| page("index.html")))
+        .route("/c/{id}", get(|| page("index.html")))
+        .route("/admin", get(|| page("admin.html")))
+        .fallback(asset)
 }
 
-async fn page() -> Response {
-    match file("index.html") {
+async fn page(name: &str) -> Response {
+    match file(name) {
         Some(html) => {
             let headers = [
                 (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
@@ -41,7 +45,7 @@ async fn page() -> Response {
 
 async fn asset(uri: Uri) -> Result<Response, ApiError> {
     let name = uri.path().trim_start_matches('/');
-    if name == "index.html" {
+    if name.ends_with(".html") {
         return Err(ApiError::not_found());
     }
     let bytes = file(name).ok_or_else(ApiError::not_found)?;

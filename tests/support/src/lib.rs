@@ -7,6 +7,6 @@ mod several;
 mod village;
 
 pub use scripted::{Script, ScriptedProvider};
-pub use server::{Answer, Client, Events, TestServer};
+pub use server::{Answer, Client, Events, SCRAPER, TestServer};
 pub use several::{Connection, Several};
 pub use village::{Tab, TestClock, TestVillage};
