@@ -5,7 +5,9 @@ pub mod assets;
 pub mod conversations;
 pub mod error;
 pub mod extract;
+pub mod frames;
 pub mod health;
+pub mod messages;
 pub mod npcs;
 pub mod page;
 mod provider_test;
@@ -44,8 +46,10 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(provider_test::routes())
         .merge(settings::routes())
         .merge(conversations::routes())
+        .merge(frames::routes())
         .merge(transcript::routes())
         .merge(turns::routes())
+        .merge(messages::routes())
         .merge(assets::routes())
         .layer(CatchPanicLayer::custom(error::of_panic))
         .layer(middleware::from_fn_with_state(Arc::new(rules), origin::guard))

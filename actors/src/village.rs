@@ -22,7 +22,7 @@ pub use windows::WindowCache;
 use crate::{
     conversation::{
         actor::{ConversationActor, Ports, Waking},
-        frame_log::FrameLog,
+        frame_log::{Closing, FrameLog},
         mailbox::ConversationMsg,
         vitals::{LastError, Vitals},
     },
@@ -157,7 +157,7 @@ impl Actor for Village {
             }
             VillageMsg::CloseLogs => {
                 village.closed = true;
-                village.seats.values().for_each(|seat| seat.log.close());
+                village.seats.values().for_each(|seat| seat.log.close(Closing::Stopping));
             }
             VillageMsg::Renamed { conversation, title } => {
                 village.tell(conversation, ConversationMsg::Renamed { title })
@@ -293,7 +293,7 @@ impl Seats {
         self.seats.entry(conversation).or_insert_with(|| {
             let seat = Seat::new(&self.feed);
             if self.closed {
-                seat.log.close();
+                seat.log.close(Closing::Stopping);
             }
             seat
         })
@@ -309,7 +309,7 @@ impl Seats {
     fn delete(&mut self, conversation: ConversationId) {
         if let Some(seat) = self.seats.remove(&conversation) {
             self.feed.depart();
-            seat.log.close();
+            seat.log.close(Closing::Deleted);
             seat.tell(ConversationMsg::Delete);
         }
     }

@@ -1,4 +1,4 @@
-//! Conversations: make, list, name, take part, read, watch, delete.
+//! Conversations: make, list, name, take part, read, delete.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use axum::{
     routing::{get, put},
 };
 use hamlet_actors::vocabulary::{ConversationId, NpcId, Timestamp};
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -18,15 +18,14 @@ use super::{
     error::ApiError,
     extract::{Id, Json, Query},
     page::{self, Asked, Page, TimeAndKey},
-    watch::{self, Watching},
 };
 use crate::{
     app::App,
-    auth::{SignedIn, Who},
+    auth::Who,
     store::{
         StoreError,
         conversations::{self, ConversationRow, NewConversation},
-        messages, npcs,
+        npcs,
     },
     village::patch::present,
 };
@@ -42,7 +41,6 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/api/conversations", get(list).post(create))
         .route("/api/conversations/{id}", get(one).patch(change).delete(remove))
         .route("/api/conversations/{id}/participants", put(set_participants))
-        .route("/api/conversations/{id}/frames", get(frames))
 }
 
 #[derive(Debug, Serialize)]
@@ -205,47 +203,6 @@ async fn set_participants(
         .await
         .map_err(unknown_npc)?;
     Ok(axum::Json(changed).into_response())
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FramesQuery {
-    after: Option<u64>,
-}
-
-async fn frames(
-    signed_in: SignedIn,
-    Id(id): Id<ConversationId>,
-    State(app): State<Arc<App>>,
-    headers: HeaderMap,
-    Query(query): Query<FramesQuery>,
-) -> Result<Response, ApiError> {
-    let log = app.engine.log(id).await?;
-    let player = signed_in.who.id;
-    let settled = app
-        .store
-        .read(move |conn| {
-            let row = conversations::of_player(conn, id, player)?;
-            messages::settled_seq(conn, &row)
-        })
-        .await?;
-    let newest = log.head().map_or(settled, |head| head.max(settled));
-    let cursor = match watch::last_event_id(&headers).or(query.after) {
-        // A cursor from the future was never ours (a restored backup, another server): it would miss frames.
-        Some(cursor) => cursor.min(newest),
-        None => log.start_of_turn().unwrap_or(newest),
-    };
-    let watching = Watching {
-        store: app.store.clone(),
-        accounts: app.accounts.clone(),
-        log,
-        conversation: id,
-        signed_in,
-        cursor,
-        until: None,
-        seen: false,
-    };
-    Ok(watching.into_response())
 }
 
 fn party(npcs: Vec<NpcId>) -> Result<Vec<NpcId>, ApiError> {

@@ -3,8 +3,10 @@
 
 mod scripted;
 mod server;
+mod several;
 mod village;
 
 pub use scripted::{Script, ScriptedProvider};
 pub use server::{Answer, Client, Events, TestServer};
+pub use several::{Connection, Several};
 pub use village::{Tab, TestClock, TestVillage};

@@ -1,7 +1,7 @@
 use super::*;
 use crate::vocabulary::{
-    Author, AuthorKind, ConversationId, ConversationStamp, Finish, Hop, MessageStatus, Role, Start, StartedMessage,
-    Timestamp, Transcript, TurnStamp, TurnState,
+    Author, AuthorKind, ConversationId, ConversationStamp, Finish, Hop, MessageStatus, Part, Role, Start,
+    StartedMessage, Timestamp, Transcript, TurnStamp, TurnState,
 };
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -43,8 +43,8 @@ fn text(index: u32, text: &str) -> Piece {
 }
 
 fn frames(look: Look) -> Vec<(Option<u64>, Frame)> {
-    let Look::Frames(lines) = look else { panic!("{look:?}") };
-    lines.into_iter().map(|line| (line.seq, serde_json::from_slice(&line.json).unwrap())).collect()
+    let Look::Frames(stretch) = look else { panic!("{look:?}") };
+    stretch.lines().iter().map(|line| (line.seq, serde_json::from_slice(&line.json).unwrap())).collect()
 }
 
 fn part(seq: u64, index: u32, text: &str) -> (Option<u64>, Frame) {
@@ -91,8 +91,8 @@ fn opaque_state_is_a_gap_and_never_a_frame() {
     let log = opened();
     let opaque = crate::vocabulary::Opaque { signature: Some("secret".into()), ..Default::default() };
     log.publish_pieces(MESSAGE, &[(6, text(0, "a")), (7, Piece::Opaque { index: 0, opaque }), (8, text(0, "b"))]);
-    let Look::Frames(lines) = log.watch().look(4) else { panic!() };
-    assert!(!lines.iter().any(|line| String::from_utf8_lossy(&line.json).contains("secret")));
+    let Look::Frames(stretch) = log.watch().look(4) else { panic!() };
+    assert!(!stretch.lines().iter().any(|line| String::from_utf8_lossy(&line.json).contains("secret")));
     assert_eq!(log.head(), Some(8));
 }
 
@@ -103,7 +103,7 @@ fn what_is_older_than_the_log_is_in_the_store() {
     log.publish_frames(&[(6, finish())]);
     assert_eq!(log.running_turn(), None);
     log.free();
-    assert_eq!(log.watch().look(5), Look::Frames(log.watch().look(5).lines()), "readers have a while to take the end");
+    assert_eq!(frames(log.watch().look(5)), vec![(Some(6), finish())], "readers have a while to take the end");
     log.free();
     assert_eq!(log.watch().look(4), Look::Behind { floor: 6 });
     assert_eq!(log.watch().look(6), Look::UpToDate);
@@ -123,8 +123,8 @@ fn a_running_turn_is_never_freed() {
 fn only_the_terminal_frame_ends_the_turn() {
     let log = opened();
     log.publish_frames(&[(6, finish())]);
-    let Look::Frames(lines) = log.watch().look(4) else { panic!() };
-    assert_eq!(lines.iter().map(|line| line.ends).collect::<Vec<_>>(), vec![None, Some(TURN)]);
+    let Look::Frames(stretch) = log.watch().look(4) else { panic!() };
+    assert_eq!(stretch.lines().iter().map(|line| line.ends).collect::<Vec<_>>(), vec![None, Some(TURN)]);
 }
 
 #[test]
@@ -148,23 +148,15 @@ fn what_is_told_without_an_id_reaches_those_who_watch_now_and_nobody_later() {
 }
 
 #[tokio::test]
-async fn a_closed_log_ends_its_readers_after_their_last_frame() {
+async fn a_closed_log_ends_its_readers_after_their_last_frame_and_says_why() {
     let log = opened();
     let mut reader = log.watch();
     reader.look(4);
-    log.close();
+    log.close(Closing::Deleted);
+    log.close(Closing::Stopping);
     assert!(reader.changed().await);
-    assert_eq!(reader.look(4), Look::Frames(log.watch().look(4).lines()));
-    assert_eq!(reader.look(5), Look::Closed);
-}
-
-impl Look {
-    fn lines(self) -> Vec<Line> {
-        match self {
-            Self::Frames(lines) => lines,
-            other => panic!("{other:?}"),
-        }
-    }
+    assert_eq!(frames(reader.look(4)), vec![(Some(5), start())]);
+    assert_eq!(reader.look(5), Look::Closed(Closing::Deleted));
 }
 
 proptest! {
@@ -178,8 +170,8 @@ proptest! {
         let (mut lazy_at, mut keen_at) = (4, 4);
         let (mut seen_by_lazy, mut seen_by_keen) = (Transcript::default(), Transcript::default());
         let read = |watcher: &mut Watcher, at: &mut u64, seen: &mut Transcript| {
-            while let Look::Frames(lines) = watcher.look(*at) {
-                for line in lines {
+            while let Look::Frames(stretch) = watcher.look(*at) {
+                for line in stretch.lines() {
                     *at = line.seq.unwrap_or(*at);
                     seen.fold(serde_json::from_slice(&line.json).unwrap());
                 }

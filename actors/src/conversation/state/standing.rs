@@ -1,24 +1,28 @@
 //! What a Conversation's state looks like from outside.
 
-use super::{Conversation, InFlight, Then};
+use super::{Conversation, InFlight};
 use crate::{
-    conversation::vitals::{ActorState, Phase, Standing},
+    conversation::{
+        turn_state::Then,
+        vitals::{ActorState, Phase, Standing},
+    },
     vocabulary::{Author, Delta},
 };
 
 impl Conversation {
     pub fn standing(&self) -> Standing {
         let Some(turn) = self.turn.as_deref() else {
-            return Standing { state: self.actor_state(), epoch: self.epoch, ..Standing::default() };
+            let (queue, epoch) = (self.queue_length(), self.epoch);
+            return Standing { state: self.actor_state(), queue, epoch, ..Standing::default() };
         };
         let phase = if turn.body.parts.is_empty() { Phase::Assembling } else { Phase::Streaming };
         Standing {
             state: self.actor_state(),
             phase: Some(phase),
             turn: Some((turn.id, turn.message)),
-            step: 1,
+            step: turn.step,
             hop: turn.hop,
-            queue: 0,
+            queue: self.queue_length(),
             epoch: self.epoch,
         }
     }
@@ -37,7 +41,9 @@ impl Conversation {
             return ActorState::Recovering;
         }
         match (self.turn.as_deref(), self.in_flight.as_deref()) {
-            (None, _) => ActorState::Idle,
+            (None, _) if self.is_idle() => ActorState::Idle,
+            // The queue is being changed, or somebody is looked for who answers what waits.
+            (None, _) => ActorState::Admitting,
             (Some(_), Some(InFlight { then: Then::Admitted { .. }, .. })) => ActorState::Admitting,
             (Some(turn), _) if turn.ending.is_some() || self.trouble.is_some() => ActorState::Committing,
             (Some(_), _) => ActorState::Running,
