@@ -67,11 +67,6 @@ impl Log {
         self.near = Default::default();
     }
 
-    /// Bytes held, about.
-    pub fn weight(&self) -> usize {
-        self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
-    }
-
     /// Called before frames are appended: readers who had everything stand here.
     pub fn advance(&mut self) {
         let newest = self.entries.last().map(|entry| entry.seq).or(self.floor);
@@ -151,6 +146,11 @@ impl Log {
             Some(near) => Arc::clone(near.stretch.get_or_init(make)),
             None => make(),
         }
+    }
+
+    /// Bytes held, about.
+    pub fn weight(&self) -> usize {
+        self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
     }
 
     /// Frames behind the cursor; neighbours of one run become one frame with the seq of the last, as long as there is room.

@@ -1,19 +1,20 @@
 //! What a Conversation's state looks like from outside.
 
-use super::{Conversation, InFlight};
+use super::{Conversation, InFlight, Then};
 use crate::{
-    conversation::{
-        turn_state::Then,
-        vitals::{ActorState, Phase, Standing},
-    },
+    conversation::vitals::{ActorState, Phase, Standing},
     vocabulary::{Author, Delta},
 };
 
 impl Conversation {
     pub fn standing(&self) -> Standing {
         let Some(turn) = self.turn.as_deref() else {
-            let (queue, epoch) = (self.queue_length(), self.epoch);
-            return Standing { state: self.actor_state(), queue, epoch, ..Standing::default() };
+            return Standing {
+                state: self.actor_state(),
+                queue: self.queue.len(),
+                epoch: self.epoch,
+                ..Standing::default()
+            };
         };
         let phase = if turn.body.parts.is_empty() { Phase::Assembling } else { Phase::Streaming };
         Standing {
@@ -22,7 +23,7 @@ impl Conversation {
             turn: Some((turn.id, turn.message)),
             step: turn.step,
             hop: turn.hop,
-            queue: self.queue_length(),
+            queue: self.queue.len(),
             epoch: self.epoch,
         }
     }
@@ -41,9 +42,9 @@ impl Conversation {
             return ActorState::Recovering;
         }
         match (self.turn.as_deref(), self.in_flight.as_deref()) {
-            (None, _) if self.is_idle() => ActorState::Idle,
-            // The queue is being changed, or somebody is looked for who answers what waits.
-            (None, _) => ActorState::Admitting,
+            (None, _) if self.busy_with().is_some() => ActorState::Admitting,
+            (None, Some(_)) => ActorState::Committing,
+            (None, None) => ActorState::Idle,
             (Some(_), Some(InFlight { then: Then::Admitted { .. }, .. })) => ActorState::Admitting,
             (Some(turn), _) if turn.ending.is_some() || self.trouble.is_some() => ActorState::Committing,
             (Some(_), _) => ActorState::Running,
