@@ -12,6 +12,8 @@ mod journal;
 pub mod messages;
 mod migrations;
 pub mod npcs;
+mod panics;
+mod presence;
 pub mod providers;
 pub mod queue;
 mod readers;
@@ -25,7 +27,7 @@ use std::{
     sync::Arc,
 };
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 pub use error::StoreError;
 pub use migrations::{SCHEMA_VERSION, inspect};
@@ -117,10 +119,20 @@ fn make_private(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A connection with the settings that every user of the file needs.
+/// A connection to the file, which is made when there is none.
 fn connect(path: &Path) -> Result<Connection, StoreError> {
     make_private(path)?;
-    let conn = Connection::open(path)?;
+    set_up(Connection::open(path)?)
+}
+
+/// Another connection to a file that is in use: one that has gone is not made again, empty.
+fn reconnect(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    set_up(Connection::open_with_flags(path, flags)?)
+}
+
+/// The settings that every user of the file needs.
+fn set_up(conn: Connection) -> Result<Connection, StoreError> {
     conn.busy_timeout(BUSY)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
     // FULL: a commit that was answered survives a power cut.
