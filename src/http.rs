@@ -18,7 +18,7 @@ pub mod settings;
 pub mod transcript;
 pub mod turns;
 pub mod village;
-mod watch;
+pub mod watch;
 
 use std::sync::Arc;
 
