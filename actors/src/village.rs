@@ -192,8 +192,7 @@ impl Actor for Village {
             SupervisionEvent::ActorFailed(actor, error) => {
                 if let Some(conversation) = village.vacate(&actor) {
                     tracing::error!(%conversation, %error, "a conversation failed");
-                    let error = self.last_error(&error);
-                    Box::pin(self.restart(&myself, village, conversation, error)).await;
+                    Box::pin(self.restart(&myself, village, conversation, &error)).await;
                 }
             }
             SupervisionEvent::ActorTerminated(actor, _, _) => drop(village.vacate(&actor)),
@@ -231,10 +230,13 @@ impl Village {
         myself: &ActorRef<VillageMsg>,
         village: &mut Seats,
         conversation: ConversationId,
-        error: LastError,
+        error: &ActorProcessingErr,
     ) {
         let seat = village.seat(conversation);
-        if !seat.may_restart(error, Instant::now(), INTENSITY) {
+        seat.failed(self.last_error(error));
+        // What the store could not say is no fault of the actor's.
+        let blameless = matches!(error.downcast_ref(), Some(JournalError::Unknown(_)));
+        if !blameless && !seat.may_restart(Instant::now(), INTENSITY) {
             tracing::error!(%conversation, "it failed too often and is quarantined");
             self.ports.observer.actor_quarantined();
             seat.unended = true;
@@ -242,9 +244,14 @@ impl Village {
             return;
         }
         self.ports.observer.actor_restarted();
+        self.take_the_place(myself, village, conversation).await;
+    }
+
+    async fn take_the_place(&self, myself: &ActorRef<VillageMsg>, village: &mut Seats, conversation: ConversationId) {
+        village.seat(conversation).restarting();
         if let Err(error) = self.find(myself, village, conversation).await {
             tracing::error!(%conversation, %error, "a conversation could not be restarted");
-            // The next look tries to end what it left running.
+            // The next look tries to end what was left running.
             village.seat(conversation).unended = true;
         }
     }
@@ -264,11 +271,8 @@ impl Village {
             Wish::Retire => seat.retire(),
             Wish::Restart => {
                 let stopped = seat.stop();
-                if stopped == Intervention::Done
-                    && let Err(error) = self.find(myself, village, conversation).await
-                {
-                    tracing::error!(%conversation, %error, "a conversation could not be restarted");
-                    village.seat(conversation).unended = true;
+                if stopped == Intervention::Done {
+                    self.take_the_place(myself, village, conversation).await;
                 }
                 stopped
             }
@@ -278,7 +282,12 @@ impl Village {
     /// Words of our own only: what a panic says may quote what it was at.
     fn last_error(&self, error: &ActorProcessingErr) -> LastError {
         let (code, message) = match error.downcast_ref::<JournalError>() {
-            Some(JournalError::Unavailable(_)) => (ErrorCode::StoreUnavailable, "The store could not commit."),
+            Some(JournalError::Unavailable(_) | JournalError::Unsettled(_)) => {
+                (ErrorCode::StoreUnavailable, "The store could not commit.")
+            }
+            Some(JournalError::Unknown(_)) => {
+                (ErrorCode::StoreUnavailable, "The store could not say whether a batch was stored.")
+            }
             Some(JournalError::Fenced) => (ErrorCode::Internal, "Another instance had taken over."),
             Some(JournalError::Gone) => (ErrorCode::NotFound, "The Conversation was gone."),
             Some(JournalError::Refused(_)) => (ErrorCode::Internal, "The store refused what the actor wrote."),

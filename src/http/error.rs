@@ -11,6 +11,7 @@ use axum::{
 use hamlet_actors::{
     conversation::{AbortRefusal, BeginRefusal, ChangeRefusal},
     engine::EngineError,
+    ports::journal::JournalError,
     vocabulary::ErrorCode,
 };
 use http::{HeaderValue, StatusCode, header};
@@ -59,6 +60,13 @@ impl ApiError {
 
     pub fn forbidden() -> Self {
         Self::new(ErrorCode::Forbidden, "Your role does not allow this.")
+    }
+
+    /// The store failed at the moment of the commit.
+    fn not_known() -> Self {
+        let message = "Hamlet's store failed in the middle of this request, so that it is not known whether it was kept. \
+                       Asking again under the same Idempotency-Key finds out.";
+        Self::new(ErrorCode::StoreUnavailable, message).after(Duration::from_secs(5))
     }
 
     /// Something of our own went wrong: logged here, not told.
@@ -202,6 +210,10 @@ impl From<StoreError> for ApiError {
                 )
                 .after(Duration::from_secs(5))
             }
+            StoreError::Unsettled(ref reason) | StoreError::Unknown(ref reason) => {
+                tracing::error!(%reason, "the store failed over a request");
+                Self::not_known()
+            }
             error => Self::internal(&error),
         }
     }
@@ -242,6 +254,10 @@ impl From<EngineError> for ApiError {
                 Self::new(code, message).after(QUARANTINE_PATIENCE)
             }
             EngineError::ShuttingDown => Self::new(code, "Hamlet is being stopped.").after(Duration::from_secs(5)),
+            EngineError::Refused(BeginRefusal::Store(JournalError::Unsettled(_) | JournalError::Unknown(_)))
+            | EngineError::NotChanged(ChangeRefusal::Store(JournalError::Unsettled(_) | JournalError::Unknown(_))) => {
+                Self::not_known()
+            }
             EngineError::Refused(BeginRefusal::Store(_)) | EngineError::NotChanged(ChangeRefusal::Store(_))
                 if code == ErrorCode::StoreUnavailable =>
             {

@@ -5,6 +5,7 @@
 mod exits;
 mod faults;
 mod inspection;
+mod outcomes;
 mod recovery;
 mod regenerate;
 mod talk;

@@ -137,7 +137,6 @@ impl Seat {
         let Some(sitting) = self.stand_up() else { return self.nobody() };
         sitting.mailbox.close();
         sitting.actor.stop(None);
-        self.restarted += 1;
         Intervention::Done
     }
 
@@ -187,16 +186,24 @@ impl Seat {
         self.quarantined
     }
 
-    /// The actor failed. False: too often, and the seat is quarantined.
-    pub fn may_restart(&mut self, error: LastError, now: Instant, intensity: Intensity) -> bool {
+    /// The actor failed.
+    pub fn failed(&mut self, error: LastError) {
         self.last_error = Some(error);
+        self.mark.touch();
+    }
+
+    /// Another one takes the place of one that failed, or was ended.
+    pub fn restarting(&mut self) {
+        self.restarted += 1;
+    }
+
+    /// Whether another one may take its place. False: it failed too often, and the seat is quarantined.
+    pub fn may_restart(&mut self, now: Instant, intensity: Intensity) -> bool {
         self.restarts.retain(|at| now.duration_since(*at) < intensity.window);
         self.quarantined = self.restarts.len() >= intensity.limit;
         if !self.quarantined {
             self.restarts.push(now);
-            self.restarted += 1;
         }
-        self.mark.touch();
         !self.quarantined
     }
 
