@@ -142,6 +142,7 @@ CREATE TABLE messages (
   supersedes        TEXT NOT NULL DEFAULT '[]',    -- JSON ids that leave with the first Part of this Message
   variant_of        BLOB,                          -- the first Message of this place, shared by all its variants
   left_with         BLOB,                          -- superseded together with this variant, and back together with it
+  left_as           TEXT,                          -- the status that it had when it was superseded
   provider_id       BLOB,
   model             TEXT,
   client_id         TEXT,

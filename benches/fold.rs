@@ -3,7 +3,7 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use hamlet_actors::{
-    conversation::{Begin, Conversation, Event, Intent, Ticket},
+    conversation::{Begin, Conversation, Event, Intent, OnBusy, Ticket},
     ports::journal::{Claimed, Leftover},
     vocabulary::{
         Author, AuthorKind, Body, ConversationId, Delta, Frame, Hop, MessageId, Part, ProviderId, Timestamp,
@@ -20,17 +20,24 @@ fn author() -> Author {
 fn running() -> (Conversation, TurnId, MessageId) {
     let now = Timestamp::from_millis(0);
     let (mut state, _) = Conversation::waking(ConversationId::generate(), Leftover::Failed);
-    let claimed = Claimed { epoch: 1, last_seq: 0, next_position: 0, title: None };
+    let claimed = Claimed { epoch: 1, last_seq: 0, next_position: 0, title: None, queue: Vec::new() };
     state.apply(Event::Claimed(Ok(claimed)));
     let (turn, reply) = (TurnId::generate(), MessageId::generate());
     let begin = Begin {
         turn,
         reply,
-        intent: Intent::Send { message: MessageId::generate(), author: author(), text: "hi".into(), client_id: None },
+        intent: Intent::Send {
+            message: MessageId::generate(),
+            author: author(),
+            text: "hi".into(),
+            client_id: None,
+            to: None,
+        },
         speaker: author(),
         provider_name: "bench".into(),
         model: (ProviderId::generate(), "bench".into()),
         hop: Hop { count: 0, limit: 6 },
+        on_busy: OnBusy::Reject,
         idempotency: None,
         now,
     };

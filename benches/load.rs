@@ -31,8 +31,9 @@ use hamlet::{
 use hamlet_actors::{
     engine::Engine,
     ports::{End, ModelRequest, Provider, ProviderEvent, ProviderEvents, ProviderFailure, SystemClock},
+    turn::{Planned, Planner, Unanswered},
     village::Upkeep,
-    vocabulary::{ConversationId, Delta, FinishReason, NpcId, PlayerId, ProviderId, Timestamp},
+    vocabulary::{ConversationId, Delta, FinishReason, MessageError, NpcId, PlayerId, ProviderId, Timestamp},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -198,7 +199,8 @@ async fn idle_actors() {
         })
         .await
         .unwrap();
-    let engine = Engine::start(Arc::new(store), Arc::new(SystemClock), Upkeep::default()).await.unwrap();
+    let engine =
+        Engine::start(Arc::new(store), Arc::new(Nobody), Arc::new(SystemClock), Upkeep::default()).await.unwrap();
     // Stopping what does not run wakes an actor and leaves it idle. The first ones warm the allocator.
     for id in &made[..500] {
         engine.abort(*id, None).await.unwrap();
@@ -219,4 +221,13 @@ fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
+}
+
+/// Nothing waits here, so that nobody is asked who answers it.
+struct Nobody;
+
+impl Planner for Nobody {
+    fn plan(&self, _text: Unanswered) -> BoxFuture<'static, Result<Planned, MessageError>> {
+        Box::pin(std::future::pending())
+    }
 }

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     auth::Accounts,
+    gates::casting::Casting,
     http::error::ApiError,
     providers::{
         self, Clients, ProviderKind, ProviderSpec, Quirks,
@@ -102,7 +103,8 @@ impl App {
         providers: Arc<dyn BuildsProviders>,
         upkeep: Upkeep,
     ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
-        let engine = Engine::start(Arc::new(store.clone()), Arc::new(SystemClock), upkeep).await?;
+        let casting = Casting { village: village.clone(), providers: Arc::clone(&providers) };
+        let engine = Engine::start(Arc::new(store.clone()), Arc::new(casting), Arc::new(SystemClock), upkeep).await?;
         Ok(Arc::new(Self {
             store,
             engine,

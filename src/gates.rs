@@ -2,6 +2,7 @@
 //! built nowhere else (promise 1).
 
 pub mod admit;
+pub mod casting;
 mod facts;
 pub mod origin;
 mod text;

@@ -7,6 +7,7 @@ pub mod error;
 pub mod extract;
 pub mod frames;
 pub mod health;
+pub mod messages;
 pub mod npcs;
 pub mod page;
 mod provider_test;
@@ -48,6 +49,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(frames::routes())
         .merge(transcript::routes())
         .merge(turns::routes())
+        .merge(messages::routes())
         .merge(assets::routes())
         .layer(CatchPanicLayer::custom(error::of_panic))
         .layer(middleware::from_fn_with_state(Arc::new(rules), origin::guard))

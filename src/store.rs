@@ -4,6 +4,7 @@
 pub mod accounts;
 pub mod backup;
 mod batch;
+pub mod branches;
 pub mod conversations;
 mod error;
 mod housekeeping;
@@ -12,6 +13,7 @@ pub mod messages;
 mod migrations;
 pub mod npcs;
 pub mod providers;
+pub mod queue;
 mod readers;
 mod recovery;
 mod rows;

@@ -8,9 +8,10 @@ pub mod event;
 pub mod frame_log;
 mod frames;
 pub mod mailbox;
+pub mod queue;
 pub mod state;
 mod turn_state;
 
-pub use effect::{AbortRefusal, Aborted, Answer, BeginRefusal, Begun, Effect, Published};
-pub use event::{Begin, Event, Intent, Ticket};
+pub use effect::{AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Effect, Published};
+pub use event::{Begin, Cast, Event, Intent, OnBusy, QueueChange, Select, Ticket};
 pub use state::Conversation;

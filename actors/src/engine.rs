@@ -8,13 +8,14 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     conversation::{
-        AbortRefusal, Aborted, Begin, BeginRefusal, Begun, actor::Ports, frame_log::FrameLog, mailbox::ConversationMsg,
+        AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, QueueChange, Select, actor::Ports,
+        frame_log::FrameLog, mailbox::ConversationMsg,
     },
     ports::{
         Clock,
         journal::{Journal, JournalError},
     },
-    turn::TurnPlan,
+    turn::{Planner, TurnPlan},
     village::{Handle, Upkeep, Village, VillageMsg, WindowCache},
     vocabulary::{ConversationId, ErrorCode, TurnId},
 };
@@ -44,6 +45,8 @@ pub enum EngineError {
     Refused(#[from] BeginRefusal),
     #[error(transparent)]
     NotAborted(#[from] AbortRefusal),
+    #[error(transparent)]
+    NotChanged(#[from] ChangeRefusal),
     /// Too many requests wait for this Conversation.
     #[error("too many requests are waiting for this conversation")]
     MailboxFull,
@@ -57,14 +60,25 @@ pub enum EngineError {
 impl EngineError {
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Refused(BeginRefusal::Busy { .. }) => ErrorCode::TurnInProgress,
+            Self::Refused(BeginRefusal::Busy { .. }) | Self::NotChanged(ChangeRefusal::Busy { .. }) => {
+                ErrorCode::TurnInProgress
+            }
             Self::NotAborted(AbortRefusal::Mismatch { .. }) => ErrorCode::TurnMismatch,
-            Self::Refused(BeginRefusal::Store(error)) | Self::NotAborted(AbortRefusal::Store(error)) => match error {
+            Self::Refused(BeginRefusal::QueueFull) => ErrorCode::QueueFull,
+            Self::Refused(BeginRefusal::Unplanned(error)) => error.code,
+            Self::NotChanged(ChangeRefusal::NotQueued) | Self::Refused(BeginRefusal::NothingWaits { .. }) => {
+                ErrorCode::NotQueued
+            }
+            Self::Refused(BeginRefusal::Store(error))
+            | Self::NotAborted(AbortRefusal::Store(error))
+            | Self::NotChanged(ChangeRefusal::Store(error)) => match error {
                 JournalError::Unavailable(_) => ErrorCode::StoreUnavailable,
                 JournalError::Gone => ErrorCode::NotFound,
                 JournalError::Fenced | JournalError::Refused(_) => ErrorCode::Internal,
             },
-            Self::Refused(BeginRefusal::Stale) | Self::NoAnswer => ErrorCode::Internal,
+            Self::Refused(BeginRefusal::Stale) | Self::NotChanged(ChangeRefusal::Stale) | Self::NoAnswer => {
+                ErrorCode::Internal
+            }
             Self::MailboxFull => ErrorCode::MailboxFull,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
         }
@@ -76,10 +90,15 @@ impl Engine {
     ///
     /// # Errors
     /// When the Village's actor can't be started.
-    pub async fn start(journal: Arc<dyn Journal>, clock: Arc<dyn Clock>, upkeep: Upkeep) -> Result<Self, NotStarted> {
+    pub async fn start(
+        journal: Arc<dyn Journal>,
+        planner: Arc<dyn Planner>,
+        clock: Arc<dyn Clock>,
+        upkeep: Upkeep,
+    ) -> Result<Self, NotStarted> {
         let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
         let turns = TaskTracker::new();
-        let ports = Arc::new(Ports { journal, clock, windows, turns: turns.clone() });
+        let ports = Arc::new(Ports { journal, planner, clock, windows, turns: turns.clone() });
         let (village, _joined) =
             Actor::spawn(None, Village { ports, upkeep }, ()).await.map_err(|error| NotStarted(error.to_string()))?;
         Ok(Self { village, turns })
@@ -113,6 +132,40 @@ impl Engine {
         self.ask(conversation, |answer, permit| ConversationMsg::Abort { turn, answer, permit })
             .await?
             .map_err(EngineError::from)
+    }
+
+    /// Changes a text that waits. Answers once that is durable.
+    ///
+    /// # Errors
+    /// It does not wait any more; mailbox full, no answer, shutting down.
+    pub async fn change(&self, conversation: ConversationId, change: QueueChange) -> Result<(), EngineError> {
+        self.ask(conversation, |answer, permit| ConversationMsg::Change { change: change.clone(), answer, permit })
+            .await?
+            .map_err(EngineError::from)
+    }
+
+    /// Takes up what waits, after a Stop, a failure or a restart. Answers once its admission is durable.
+    ///
+    /// # Errors
+    /// Nothing waits, or nobody can answer it; mailbox full, no answer, shutting down.
+    pub async fn resume(&self, conversation: ConversationId) -> Result<Begun, EngineError> {
+        self.ask(conversation, |answer, permit| ConversationMsg::Resume { answer, permit })
+            .await?
+            .map_err(EngineError::from)
+    }
+
+    /// Brings an earlier variant back in its place. Answers once that is durable.
+    ///
+    /// # Errors
+    /// A turn runs; what it was read from has changed; mailbox full, no answer, shutting down.
+    pub async fn select(&self, conversation: ConversationId, select: Select) -> Result<(), EngineError> {
+        self.ask(conversation, |answer, permit| ConversationMsg::Select {
+            select: Box::new(select.clone()),
+            answer,
+            permit,
+        })
+        .await?
+        .map_err(EngineError::from)
     }
 
     /// The Conversation's log; nobody is woken.

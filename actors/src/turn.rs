@@ -5,6 +5,7 @@ mod buffer;
 mod cancel;
 mod context;
 mod gate;
+mod planner;
 mod unwatched;
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
@@ -15,6 +16,7 @@ use tracing::Instrument;
 
 pub use cancel::{Cancel, Cancelled, cancellation};
 pub use gate::Gate;
+pub use planner::{Planned, Planner, Unanswered, plan};
 pub use unwatched::WhenUnwatched;
 
 use crate::{
@@ -49,7 +51,7 @@ pub struct TurnTask {
     pub conversation: ConversationId,
     pub turn: TurnId,
     pub before_position: i64,
-    pub plan: TurnPlan,
+    pub plan: Arc<TurnPlan>,
     pub journal: Arc<dyn Journal>,
     pub windows: Arc<WindowCache>,
     pub log: Arc<FrameLog>,

@@ -1,21 +1,26 @@
 //! The gates of a turn, in order, each before the stream: who, body, ownership, a speaker, a model. Busy and deleted are
 //! decided by the actor. An [`Admission`] can be built nowhere else.
 
-use std::sync::Arc;
-
 use hamlet_actors::{
-    conversation::{Begin, BeginRefusal, Begun, Intent, event::Idempotency},
+    conversation::{Begin, BeginRefusal, Begun, ChangeRefusal, Intent, OnBusy, QueueChange, event::Idempotency},
     engine::EngineError,
-    turn::TurnPlan,
-    vocabulary::{Author, AuthorKind, ConversationId, ErrorCode, Hop, MessageId, Npc, NpcId, Timestamp, TurnId},
+    turn::{Planned, TurnPlan},
+    vocabulary::{
+        Author, AuthorKind, ConversationId, ErrorCode, MessageId, MessageStatus, NpcId, Role, Timestamp, TurnId,
+    },
 };
 use sha2::{Digest, Sha256};
 
 use super::{
-    facts::{self, Facts},
-    text,
+    casting::{cast, no_npc},
+    facts, text,
 };
-use crate::{app::App, auth::Who, http::error::ApiError, store::conversations::Earlier, village::resolve::resolve};
+use crate::{
+    app::App,
+    auth::Who,
+    http::error::ApiError,
+    store::{branches::Branch, conversations::Earlier},
+};
 
 /// A regenerate reads what it replaces before it asks; when the Conversation has moved on meanwhile, it reads again.
 const STALE_TRIES: usize = 5;
@@ -34,6 +39,7 @@ pub struct Say {
     pub text: String,
     pub to: Option<NpcId>,
     pub client_id: Option<String>,
+    pub on_busy: OnBusy,
 }
 
 /// A request that may be repeated: its key, and what it was.
@@ -85,14 +91,8 @@ pub async fn say(
         return Ok(joined);
     }
     let admission = admit_say(app, who, id, say, &repeatable).await?;
-    match begin(app, admission).await {
-        Ok(begun) => Ok(begun.into()),
-        // Two of the same at once: the other one's turn is this one's.
-        Err(error) => match join_earlier(app, who, id, &repeatable).await? {
-            Some(joined) => Ok(joined),
-            None => Err(error.into()),
-        },
-    }
+    let begun = begin(app, admission).await;
+    begun_or_joined(app, who, id, &repeatable, begun).await
 }
 
 /// Answers the last Player Message anew.
@@ -109,22 +109,114 @@ pub async fn regenerate(
     if let Some(joined) = join_earlier(app, who, id, &repeatable).await? {
         return Ok(joined);
     }
-    let mut last = ApiError::new(ErrorCode::TurnInProgress, "The Conversation keeps moving; try again.");
     for _ in 0..STALE_TRIES {
         let admission = admit_regenerate(app, who, id, npc, &repeatable).await?;
         match begin(app, admission).await {
-            Ok(begun) => return Ok(begun.into()),
             Err(EngineError::Refused(BeginRefusal::Stale)) => tokio::task::yield_now().await,
-            Err(error) => {
-                if let Some(joined) = join_earlier(app, who, id, &repeatable).await? {
-                    return Ok(joined);
-                }
-                last = error.into();
-                break;
+            begun => return begun_or_joined(app, who, id, &repeatable, begun).await,
+        }
+    }
+    Err(keeps_moving())
+}
+
+/// What became of an edit.
+#[derive(Debug, Clone, Copy)]
+pub enum Edited {
+    /// The text still waits, and reads so now.
+    Waiting,
+    /// The text was said: it and all behind it left, and another turn answers the new one.
+    Branched { conversation: ConversationId, joined: Joined },
+}
+
+/// Another text in place of one of the Player's Messages.
+///
+/// # Errors
+/// Whatever refuses the turn, with its code; CONFLICT for a Message that cannot be edited.
+pub async fn edit(
+    app: &App,
+    who: &Who,
+    message: MessageId,
+    new: &str,
+    client_id: Option<String>,
+    repeatable: Repeatable,
+) -> Result<Edited, ApiError> {
+    for _ in 0..STALE_TRIES {
+        let (facts, branch) = facts::read_branch(app, message, who.id).await?;
+        let id = facts.row.id;
+        if let Some(joined) = join_earlier(app, who, id, &repeatable).await? {
+            return Ok(Edited::Branched { conversation: id, joined });
+        }
+        text::check(new)?;
+        text::check_client_id(client_id.as_deref())?;
+        if branch.status == MessageStatus::Queued {
+            let change = QueueChange::Edit { message, text: new.into() };
+            match app.engine.change(id, change).await {
+                Ok(()) => return Ok(Edited::Waiting),
+                // It was taken up meanwhile: now it is one that was said.
+                Err(EngineError::NotChanged(ChangeRefusal::NotQueued)) => continue,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let npc = facts.speaker(None, new).ok_or_else(|| no_npc(None))?;
+        let planned = cast(&*app.providers, &facts, npc, Some(new.into()))?;
+        let intent = edit_intent(who, message, new, client_id.clone(), branch, facts.row.last_seq)?;
+        let admission = admission(who, id, planned, intent, OnBusy::Reject, &repeatable);
+        match begin(app, admission).await {
+            Err(EngineError::Refused(BeginRefusal::Stale)) => tokio::task::yield_now().await,
+            begun => {
+                let joined = begun_or_joined(app, who, id, &repeatable, begun).await?;
+                return Ok(Edited::Branched { conversation: id, joined });
             }
         }
     }
-    Err(last)
+    Err(keeps_moving())
+}
+
+fn edit_intent(
+    who: &Who,
+    edited: MessageId,
+    text: &str,
+    client_id: Option<String>,
+    branch: Branch,
+    as_of: u64,
+) -> Result<Intent, ApiError> {
+    if branch.role != Role::Player {
+        return Err(ApiError::new(ErrorCode::Conflict, "Only what a Player said can be edited. Regenerate a reply."));
+    }
+    if branch.messages.first() != Some(&edited) {
+        return Err(ApiError::new(ErrorCode::Conflict, "This Message is not in the transcript any more."));
+    }
+    Ok(Intent::Edit {
+        as_of,
+        message: MessageId::generate(),
+        author: player(who),
+        text: text.to_owned(),
+        client_id,
+        supersedes: branch.messages,
+        variant_of: branch.variant_of,
+        first_position: branch.position,
+    })
+}
+
+/// Two of the same at once: the other one's turn is this one's.
+async fn begun_or_joined(
+    app: &App,
+    who: &Who,
+    id: ConversationId,
+    repeatable: &Repeatable,
+    begun: Result<Begun, EngineError>,
+) -> Result<Joined, ApiError> {
+    match begun {
+        Ok(begun) => Ok(begun.into()),
+        Err(error) => match join_earlier(app, who, id, repeatable).await? {
+            Some(joined) => Ok(joined),
+            None => Err(error.into()),
+        },
+    }
+}
+
+fn keeps_moving() -> ApiError {
+    ApiError::new(ErrorCode::TurnInProgress, "The Conversation keeps moving; try again.")
 }
 
 async fn begin(app: &App, admission: Admission) -> Result<Begun, EngineError> {
@@ -142,7 +234,7 @@ async fn join_earlier(
 ) -> Result<Option<Joined>, ApiError> {
     let Some(key) = repeatable.key.clone() else { return Ok(None) };
     let Some(earlier) = facts::earlier(app, who.id, key).await? else { return Ok(None) };
-    facts::read(app, id, who.id).await?;
+    facts::read(&app.village, id, who.id).await?;
     let Earlier { conversation, body_hash, turn, message, first_seq } = earlier;
     if conversation != id || body_hash != repeatable.body_hash {
         return Err(ApiError::new(
@@ -162,16 +254,17 @@ async fn admit_say(
 ) -> Result<Admission, ApiError> {
     text::check(&say.text)?;
     text::check_client_id(say.client_id.as_deref())?;
-    let facts = facts::read(app, id, who.id).await?;
+    let facts = facts::read(&app.village, id, who.id).await?;
     let npc = facts.speaker(say.to, &say.text).ok_or_else(|| no_npc(say.to))?;
-    let question = Some(Arc::from(say.text.as_str()));
+    let planned = cast(&*app.providers, &facts, npc, Some(say.text.as_str().into()))?;
     let intent = Intent::Send {
         message: MessageId::generate(),
-        author: Author { kind: AuthorKind::Player, id: who.id.to_string(), name: who.name.clone() },
+        author: player(who),
         text: say.text,
         client_id: say.client_id,
+        to: say.to,
     };
-    admission(app, who, id, &facts, npc, intent, question, repeatable)
+    Ok(admission(who, id, planned, intent, say.on_busy, repeatable))
 }
 
 async fn admit_regenerate(
@@ -198,30 +291,28 @@ async fn admit_regenerate(
         variant_of: trailing.variant_of,
         first_position: trailing.first_position,
     };
-    admission(app, who, id, &facts, npc, intent, None, repeatable)
+    let planned = cast(&*app.providers, &facts, npc, None)?;
+    Ok(admission(who, id, planned, intent, OnBusy::Reject, repeatable))
 }
 
-#[expect(clippy::too_many_arguments, reason = "the one place where an Admission is made takes all that it is made of")]
 fn admission(
-    app: &App,
     who: &Who,
     conversation: ConversationId,
-    facts: &Facts,
-    npc: &Npc,
+    planned: Planned,
     intent: Intent,
-    question: Option<Arc<str>>,
+    on_busy: OnBusy,
     repeatable: &Repeatable,
-) -> Result<Admission, ApiError> {
-    let resolved = resolve(npc, &facts.settings, &facts.providers)?;
-    let provider = app.providers.build(resolved.provider);
+) -> Admission {
+    let Planned { cast, plan } = planned;
     let begin = Begin {
         turn: TurnId::generate(),
         reply: MessageId::generate(),
         intent,
-        speaker: Author { kind: AuthorKind::Npc, id: npc.id.to_string(), name: npc.name.clone() },
-        provider_name: provider.name().to_owned(),
-        model: (provider.id(), resolved.model.clone()),
-        hop: Hop { count: 0, limit: facts.settings.hop_limit },
+        speaker: cast.speaker,
+        provider_name: cast.provider_name,
+        model: cast.model,
+        hop: cast.hop,
+        on_busy,
         idempotency: repeatable.key.clone().map(|key| Idempotency {
             player: who.id,
             key,
@@ -230,22 +321,9 @@ fn admission(
         // The actor sets its own clock's time when it takes the turn up.
         now: Timestamp::default(),
     };
-    let plan = TurnPlan {
-        npc: npc.clone(),
-        in_party: facts.party.len() > 1,
-        model: resolved.model,
-        provider,
-        window_tokens: usize::try_from(facts.settings.window_tokens).unwrap_or(usize::MAX),
-        question,
-        when_unwatched: facts.settings.when_unwatched,
-    };
-    Ok(Admission { conversation, begin, plan })
+    Admission { conversation, begin, plan }
 }
 
-fn no_npc(asked: Option<NpcId>) -> ApiError {
-    let message = match asked {
-        Some(_) => "The NPC that was addressed does not take part in this Conversation.",
-        None => "Nobody is in this Conversation who could answer. Add an NPC first.",
-    };
-    ApiError::new(ErrorCode::NoNpc, message)
+fn player(who: &Who) -> Author {
+    Author { kind: AuthorKind::Player, id: who.id.to_string(), name: who.name.clone() }
 }

@@ -2,7 +2,7 @@
 
 use hamlet_actors::{
     policy::speaker::first_speaker,
-    vocabulary::{ConversationId, Npc, NpcId, PlayerId},
+    vocabulary::{ConversationId, MessageId, Npc, NpcId, PlayerId},
 };
 use rusqlite::Connection;
 
@@ -10,11 +10,13 @@ use crate::{
     app::App,
     store::{
         StoreError,
+        branches::{self, Branch},
         conversations::{self, ConversationRow, Earlier},
         messages::{self, Trailing},
         npcs,
     },
     village::{
+        VillageState,
         registry::{Known, known},
         settings::{Settings, effective},
     },
@@ -38,9 +40,9 @@ impl Facts {
 
 /// # Errors
 /// Not found for an absent Conversation and for somebody else's.
-pub async fn read(app: &App, id: ConversationId, player: PlayerId) -> Result<Facts, StoreError> {
-    let village = app.village.clone();
-    app.store.read(move |conn| gather(conn, &village, id, player)).await
+pub async fn read(village: &VillageState, id: ConversationId, player: PlayerId) -> Result<Facts, StoreError> {
+    let known = village.clone();
+    village.store.read(move |conn| gather(conn, &known, id, player)).await
 }
 
 /// The facts, and what a regenerate would replace.
@@ -62,6 +64,22 @@ pub async fn read_trailing(
         .await
 }
 
+/// The facts, and what an edit of this Message would replace.
+///
+/// # Errors
+/// As [`read`]; not found when the Message is not there.
+pub async fn read_branch(app: &App, message: MessageId, player: PlayerId) -> Result<(Facts, Branch), StoreError> {
+    let village = app.village.clone();
+    app.store
+        .read(move |conn| {
+            let row = conversations::of_message(conn, message, player)?;
+            let facts = gather(conn, &village, row.id, player)?;
+            let branch = branches::from(conn, row.key, message)?;
+            Ok((facts, branch))
+        })
+        .await
+}
+
 /// The turn that was begun under this key, if its Conversation is the Player's still.
 ///
 /// # Errors
@@ -72,7 +90,7 @@ pub async fn earlier(app: &App, player: PlayerId, key: String) -> Result<Option<
 
 fn gather(
     conn: &Connection,
-    village: &crate::village::VillageState,
+    village: &VillageState,
     id: ConversationId,
     player: PlayerId,
 ) -> Result<Facts, StoreError> {

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use hamlet_actors::{
-    conversation::{AbortRefusal, BeginRefusal},
+    conversation::{AbortRefusal, BeginRefusal, ChangeRefusal},
     engine::EngineError,
     vocabulary::ErrorCode,
 };
@@ -83,11 +83,12 @@ pub fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::TurnMismatch
         | ErrorCode::NotLeased
         | ErrorCode::SettingPinned
+        | ErrorCode::NotQueued
         | ErrorCode::Conflict => StatusCode::CONFLICT,
         ErrorCode::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         ErrorCode::IdempotencyMismatch => StatusCode::UNPROCESSABLE_ENTITY,
-        ErrorCode::RateLimited | ErrorCode::MailboxFull => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::RateLimited | ErrorCode::MailboxFull | ErrorCode::QueueFull => StatusCode::TOO_MANY_REQUESTS,
         ErrorCode::StoreUnavailable | ErrorCode::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
         // Codes that a stream tells; over HTTP they are the server's fault.
         ErrorCode::ProviderError
@@ -202,7 +203,8 @@ impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
         let code = error.code();
         match error {
-            EngineError::Refused(BeginRefusal::Busy { running }) => {
+            EngineError::Refused(BeginRefusal::Busy { running })
+            | EngineError::NotChanged(ChangeRefusal::Busy { running }) => {
                 Self::new(code, "A reply is still being written in this Conversation.").with(json!({"turnId": running}))
             }
             EngineError::NotAborted(AbortRefusal::Mismatch { running }) => {
@@ -211,19 +213,33 @@ impl From<EngineError> for ApiError {
             EngineError::NotAborted(AbortRefusal::Store(_)) if code == ErrorCode::StoreUnavailable => {
                 Self::new(code, "The turn is being stopped; its end can't be stored yet.").after(Duration::from_secs(5))
             }
-            EngineError::NotAborted(_) if code == ErrorCode::NotFound => Self::not_found(),
+            EngineError::Refused(BeginRefusal::QueueFull) => {
+                Self::new(code, "Too many texts wait in this Conversation. Withdraw one, or wait for the next reply.")
+                    .after(Duration::from_secs(5))
+            }
+            EngineError::Refused(BeginRefusal::Unplanned(error)) => Self::new(code, error.message),
+            EngineError::NotChanged(ChangeRefusal::NotQueued)
+            | EngineError::Refused(BeginRefusal::NothingWaits { .. }) => {
+                Self::new(code, "This does not wait any more: it was taken up, or withdrawn.")
+            }
+            error if code == ErrorCode::NotFound => {
+                tracing::debug!(%error, "a conversation that is gone was asked");
+                Self::not_found()
+            }
             EngineError::MailboxFull => {
                 Self::new(code, "Too many requests wait for this Conversation.").after(Duration::from_secs(1))
             }
             EngineError::ShuttingDown => Self::new(code, "Hamlet is being stopped.").after(Duration::from_secs(5)),
-            EngineError::Refused(BeginRefusal::Store(_)) if code == ErrorCode::StoreUnavailable => {
+            EngineError::Refused(BeginRefusal::Store(_)) | EngineError::NotChanged(ChangeRefusal::Store(_))
+                if code == ErrorCode::StoreUnavailable =>
+            {
                 Self::new(code, "Hamlet's store can't be written now. Nothing of this request was kept.")
                     .after(Duration::from_secs(5))
             }
-            EngineError::Refused(BeginRefusal::Store(_)) if code == ErrorCode::NotFound => Self::not_found(),
-            error @ (EngineError::Refused(_) | EngineError::NotAborted(_) | EngineError::NoAnswer) => {
-                Self::internal(&error)
-            }
+            error @ (EngineError::Refused(_)
+            | EngineError::NotAborted(_)
+            | EngineError::NotChanged(_)
+            | EngineError::NoAnswer) => Self::internal(&error),
         }
     }
 }

@@ -9,18 +9,12 @@ use crate::store::Stored;
 
 /// Start, merged Parts, error if any, finish. One that left the transcript is told by its finish alone.
 pub fn frames(stored: Stored, stamp: &ConversationStamp) -> Vec<Frame> {
-    let Stored { message, terminal, .. } = stored;
-    let finish = Frame::Finish(Finish {
-        message_id: message.id,
-        status: message.status,
-        finish_reason: message.finish_reason,
-        usage: message.usage,
-        turn: TurnStamp { id: message.turn_id, state: if terminal { TurnState::Ended } else { TurnState::Running } },
-        conversation: stamp.clone(),
-    });
+    let finish = finish(&stored, stamp);
+    let Stored { message, .. } = stored;
     if matches!(message.status, MessageStatus::Superseded | MessageStatus::Withdrawn) {
         return vec![finish];
     }
+    let waits = message.status == MessageStatus::Queued;
     let mut frames = vec![Frame::Start(Start {
         conversation_id: message.conversation_id,
         turn_id: message.turn_id,
@@ -30,7 +24,7 @@ pub fn frames(stored: Stored, stamp: &ConversationStamp) -> Vec<Frame> {
             author: message.author,
             position: message.position,
             created_at: message.created_at,
-            status: MessageStatus::Running,
+            status: if waits { MessageStatus::Queued } else { MessageStatus::Running },
             client_id: message.client_id,
         },
         hop: message.hop,
@@ -47,4 +41,22 @@ pub fn frames(stored: Stored, stamp: &ConversationStamp) -> Vec<Frame> {
     }
     frames.push(finish);
     frames
+}
+
+/// How a Message ends, or leaves.
+pub fn finish(stored: &Stored, stamp: &ConversationStamp) -> Frame {
+    let message = &stored.message;
+    let state = match message.status {
+        MessageStatus::Queued => TurnState::Queued,
+        _ if stored.terminal => TurnState::Ended,
+        _ => TurnState::Running,
+    };
+    Frame::Finish(Finish {
+        message_id: message.id,
+        status: message.status,
+        finish_reason: message.finish_reason,
+        usage: message.usage,
+        turn: TurnStamp { id: message.turn_id, state },
+        conversation: stamp.clone(),
+    })
 }

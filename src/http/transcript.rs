@@ -11,6 +11,7 @@ use axum::{
 };
 use hamlet_actors::{
     conversation::frame_log::Line,
+    ports::journal::Queued,
     vocabulary::{ConversationId, Entry, Frame, Message, MessageId, MessageStatus, Part, Transcript, TurnId},
 };
 use serde::{Deserialize, Serialize};
@@ -18,18 +19,19 @@ use serde::{Deserialize, Serialize};
 use super::{
     error::ApiError,
     extract::{Id, Query},
-    page::{self, Page},
+    page,
 };
 use crate::{
     app::App,
     auth::Who,
-    store::{Stored, conversations, messages},
+    store::{
+        Stored, conversations, messages,
+        queue::{self, Waiting},
+    },
 };
 
 pub fn routes() -> Router<Arc<App>> {
-    Router::new()
-        .route("/api/conversations/{id}/messages", get(transcript))
-        .route("/api/messages/{id}/variants", get(variants))
+    Router::new().route("/api/conversations/{id}/messages", get(transcript))
 }
 
 #[derive(Debug, Deserialize)]
@@ -50,9 +52,18 @@ struct TranscriptOut {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TurnOut {
-    id: TurnId,
+    /// Null while nothing runs and texts wait.
+    id: Option<TurnId>,
     state: &'static str,
-    message_id: MessageId,
+    message_id: Option<MessageId>,
+    queue: QueueOut,
+}
+
+#[derive(Debug, Serialize)]
+struct QueueOut {
+    /// Whether it waits for somebody to say that it may go on.
+    paused: bool,
+    items: Vec<Waiting>,
 }
 
 async fn transcript(
@@ -68,11 +79,12 @@ async fn transcript(
     };
     let log = app.engine.log(id).await?;
     let live = log.snapshot();
-    let (rows, settled) = app
+    let (rows, settled, waiting) = app
         .store
         .read(move |conn| {
             let row = conversations::of_player(conn, id, who.id)?;
-            Ok((messages::page(conn, row.key, before, limit + 1)?, messages::settled_seq(conn, &row)?))
+            let rows = messages::page(conn, row.key, before, limit + 1)?;
+            Ok((rows, messages::settled_seq(conn, &row)?, queue::waiting(conn, row.key)?))
         })
         .await?;
     let more = rows.len() > limit;
@@ -88,12 +100,27 @@ async fn transcript(
     };
     rows.retain(|row| row.first_seq <= cursor);
     let items: Vec<Message> = rows.into_iter().map(|row| overlay(row, &entries)).collect();
-    let turn = items.iter().rev().find(|message| message.status == MessageStatus::Running).map(|message| TurnOut {
-        id: message.turn_id,
-        state: "running",
-        message_id: message.id,
-    });
+    let turn = turn(&items, &waiting);
     Ok(axum::Json(TranscriptOut { items, next, cursor, turn }).into_response())
+}
+
+/// What runs and what waits; None when nothing does.
+fn turn(items: &[Message], waiting: &[Queued]) -> Option<TurnOut> {
+    let running = items.iter().rev().find(|message| message.status == MessageStatus::Running);
+    if running.is_none() && waiting.is_empty() {
+        return None;
+    }
+    let waiting = waiting.iter().map(|item| Waiting {
+        message_id: item.message,
+        turn_id: item.turn,
+        steers: item.steers && running.is_some(),
+    });
+    Some(TurnOut {
+        id: running.map(|message| message.turn_id),
+        state: if running.is_some() { "running" } else { "queued" },
+        message_id: running.map(|message| message.id),
+        queue: QueueOut { paused: running.is_none(), items: waiting.collect() },
+    })
 }
 
 /// The running turn's Messages as its frames tell them.
@@ -109,10 +136,12 @@ fn fold(lines: &[Line]) -> Vec<Entry> {
 }
 
 /// The stored row, as the log knows it where it does. A Message without Parts still reads from its text.
-fn overlay(row: Stored, entries: &[Entry]) -> Message {
+pub fn overlay(row: Stored, entries: &[Entry]) -> Message {
     let mut message = row.message;
     if let Some(entry) = entries.iter().find(|entry| entry.id == message.id) {
         message.status = entry.status;
+        message.turn_id = entry.turn_id;
+        message.position = entry.position;
         message.parts.clone_from(&entry.parts);
         message.text = entry
             .parts
@@ -130,16 +159,4 @@ fn overlay(row: Stored, entries: &[Entry]) -> Message {
         message.parts = vec![Part::text(message.text.clone())];
     }
     message
-}
-
-async fn variants(who: Who, Id(id): Id<MessageId>, State(app): State<Arc<App>>) -> Result<Response, ApiError> {
-    let found = app
-        .store
-        .read(move |conn| {
-            let row = conversations::of_message(conn, id, who.id)?;
-            messages::variants(conn, row.key, id)
-        })
-        .await?;
-    let items: Vec<Message> = found.into_iter().map(|stored| overlay(stored, &[])).collect();
-    Ok(axum::Json(Page::whole(items)).into_response())
 }

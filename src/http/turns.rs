@@ -9,8 +9,9 @@ use axum::{
     routing::post,
 };
 use hamlet_actors::{
-    conversation::frame_log::FrameLog,
-    vocabulary::{ConversationId, MessageStatus, NpcId, PlayerId, TurnId},
+    conversation::{BeginRefusal, OnBusy, frame_log::FrameLog},
+    engine::EngineError,
+    vocabulary::{ConversationId, NpcId, PlayerId, TurnId},
 };
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
@@ -33,6 +34,7 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/api/conversations/{id}/messages", post(say))
         .route("/api/conversations/{id}/regenerate", post(regenerate))
         .route("/api/conversations/{id}/abort", post(abort))
+        .route("/api/conversations/{id}/queue/resume", post(resume_queue))
 }
 
 #[derive(Debug, Deserialize)]
@@ -45,14 +47,6 @@ struct SayBody {
     client_id: Option<String>,
 }
 
-/// What to do when a turn runs already.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum OnBusy {
-    #[default]
-    Reject,
-}
-
 async fn say(
     signed_in: SignedIn,
     Id(id): Id<ConversationId>,
@@ -60,9 +54,8 @@ async fn say(
     headers: HeaderMap,
     Json { value: body, raw }: Json<SayBody>,
 ) -> Result<Response, ApiError> {
-    let OnBusy::Reject = body.on_busy;
     let repeatable = Repeatable::of(&headers, &format!("messages {id}"), &raw)?;
-    let say = Say { text: body.text, to: body.to, client_id: body.client_id };
+    let say = Say { text: body.text, to: body.to, client_id: body.client_id, on_busy: body.on_busy };
     let joined = admit::say(&app, &signed_in.who, id, say, repeatable).await?;
     answer(&app, signed_in, id, joined, &headers).await
 }
@@ -102,8 +95,35 @@ async fn abort(
     Ok(axum::Json(json!({"aborted": aborted.aborted, "turnId": aborted.turn})).into_response())
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// Takes up what waits. Where nothing waits for that: which turn runs, if any.
+async fn resume_queue(
+    who: Who,
+    Id(id): Id<ConversationId>,
+    State(app): State<Arc<App>>,
+    Json { value: Nothing {}, .. }: Json<Nothing>,
+) -> Result<Response, ApiError> {
+    app.store.read(move |conn| conversations::of_player(conn, id, who.id)).await?;
+    if app.stopping.is_cancelled() {
+        return Err(EngineError::ShuttingDown.into());
+    }
+    match app.engine.resume(id).await {
+        Ok(begun) => {
+            let body = json!({"turnId": begun.turn, "messageId": begun.message, "cursor": begun.cursor});
+            Ok((StatusCode::ACCEPTED, axum::Json(body)).into_response())
+        }
+        Err(EngineError::Refused(BeginRefusal::NothingWaits { running })) => {
+            Ok(axum::Json(json!({"turnId": running})).into_response())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The turn's frames as a stream, from its first or from `Last-Event-ID` on; 202 for who asks for JSON.
-async fn answer(
+pub async fn answer(
     app: &App,
     signed_in: SignedIn,
     id: ConversationId,
@@ -146,8 +166,7 @@ async fn resume(
         .store
         .read(move |conn| {
             let row = conversations::of_player(conn, id, player)?;
-            let reply = messages::one(conn, row.key, joined.message)?;
-            let ended = (reply.message.status != MessageStatus::Running).then_some(reply.last_seq);
+            let ended = messages::turn_end(conn, row.key, joined.turn, joined.cursor + 1)?;
             Ok((messages::settled_seq(conn, &row)?, ended))
         })
         .await?;

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use super::{
     StoreError,
     journal::{Claim, Claims},
+    queue,
     rows::{as_json, as_optional_json, as_word, opaque_column, piece_columns},
 };
 
@@ -24,6 +25,15 @@ pub fn apply(conn: &Connection, claims: &mut Claims, batch: &Batch) -> Result<()
             Write::Fold { message, body, through } => fold(conn, claims, *message, body, *through)?,
             Write::Finish(message) => finish(conn, claims, message)?,
             Write::Supersede { left } => supersede(conn, claim, left)?,
+            Write::Restore { back } => restore(conn, claim, back)?,
+            Write::Enqueue { message, reply, to, steers } => {
+                insert(conn, claims, claim, message)?;
+                queue::enqueue(conn, claim, message.id, message.turn_id, *reply, *to, *steers)?;
+            }
+            Write::Requeue(message) => queue::rewrite(conn, claim, message)?,
+            Write::TakeUp(message) => queue::take_up(conn, claim, message)?,
+            Write::Withdraw { message, last_seq } => queue::withdraw(conn, claim, *message, *last_seq)?,
+            Write::Explain { message, error, last_seq } => queue::explain(conn, claim, *message, error, *last_seq)?,
             Write::Touch { updated_at, title } => touch(conn, claim, batch.last_seq, *updated_at, title.as_deref())?,
             Write::Remember(turn) => remember(conn, batch, turn)?,
         }
@@ -133,11 +143,26 @@ fn finish(conn: &Connection, claims: &mut Claims, message: &FinishedMessage) -> 
     Ok(())
 }
 
+/// They leave together, under the name of the first: to bring that one back brings back all.
 fn supersede(conn: &Connection, claim: Claim, left: &[(MessageId, u64)]) -> Result<(), StoreError> {
+    let Some((first, _)) = left.first() else { return Ok(()) };
     let mut update = conn.prepare_cached(
-        "UPDATE messages SET status = 'superseded', last_seq = ?3 WHERE id = ?1 AND conversation_key = ?2",
+        "UPDATE messages SET left_as = status, left_with = ?4, status = 'superseded', last_seq = ?3 \
+         WHERE id = ?1 AND conversation_key = ?2 AND status <> 'superseded'",
     )?;
     for (id, seq) in left {
+        update.execute((id.0.as_bytes(), claim.key, seq, first.0.as_bytes()))?;
+    }
+    Ok(())
+}
+
+/// What was superseded before its status was kept has ended well, as far as anybody knows.
+fn restore(conn: &Connection, claim: Claim, back: &[(MessageId, u64)]) -> Result<(), StoreError> {
+    let mut update = conn.prepare_cached(
+        "UPDATE messages SET status = coalesce(left_as, 'complete'), left_as = NULL, left_with = NULL, last_seq = ?3 \
+         WHERE id = ?1 AND conversation_key = ?2 AND status = 'superseded'",
+    )?;
+    for (id, seq) in back {
         update.execute((id.0.as_bytes(), claim.key, seq))?;
     }
     Ok(())

@@ -6,13 +6,14 @@ use std::{collections::HashMap, sync::Arc};
 use crossbeam_channel::Sender;
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
+    conversation::queue::WAITING_POSITION,
     policy::window::Said,
     ports::journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Write},
     vocabulary::{ConversationId, MessageId, Timestamp},
 };
 use rusqlite::Connection;
 
-use super::{Store, StoreError, batch, messages, recovery, writer::Job};
+use super::{Store, StoreError, batch, messages, queue, recovery, writer::Job};
 
 /// Conversations that the writer remembers at most; others are read again.
 const REMEMBERED: usize = 100_000;
@@ -230,9 +231,12 @@ impl Job for ClaimJob {
             .prepare_cached("UPDATE conversations SET epoch = ?2, last_seq = max(last_seq, ?3) WHERE key = ?1 RETURNING title, last_seq")?
             .query_row((claim.key, claim.epoch, last_seq), |row| Ok((row.get(0)?, row.get(1)?)))?;
         let next_position = conn
-            .prepare_cached("SELECT coalesce(max(position), -1) + 1 FROM messages WHERE conversation_key = ?1")?
-            .query_row([claim.key], |row| row.get(0))?;
-        self.claimed = Some(Claimed { epoch: claim.epoch, last_seq: title.1, next_position, title: title.0 });
+            .prepare_cached(
+                "SELECT coalesce(max(position), -1) + 1 FROM messages WHERE conversation_key = ?1 AND position < ?2",
+            )?
+            .query_row((claim.key, WAITING_POSITION), |row| row.get(0))?;
+        let queue = queue::waiting(conn, claim.key)?;
+        self.claimed = Some(Claimed { epoch: claim.epoch, last_seq: title.1, next_position, title: title.0, queue });
         Ok(())
     }
 

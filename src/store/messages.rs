@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hamlet_actors::{
     policy::window::Said,
-    vocabulary::{Author, AuthorKind, ConversationId, MessageId, Role},
+    vocabulary::{Author, AuthorKind, ConversationId, MessageId, Role, TurnId},
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -47,8 +47,8 @@ pub fn one(conn: &Connection, conversation: i64, id: MessageId) -> Result<Stored
     Ok(conn.prepare_cached(&sql)?.query_row((id.0.as_bytes(), conversation), rows::message)?)
 }
 
-/// Messages that ended with a last seq in `after < seq <= upto`, in that order: what a watcher at `after` missed.
-/// Running ones are not among them; their frames come from the log.
+/// Messages that ended, or wait, with a last seq in `after < seq <= upto`, in that order: what a watcher at `after`
+/// missed. Running ones are not among them; their frames come from the log.
 pub fn ended_between(
     conn: &Connection,
     conversation: i64,
@@ -58,7 +58,7 @@ pub fn ended_between(
 ) -> Result<Ended, StoreError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key \
-         WHERE m.conversation_key = ?1 AND m.last_seq > ?2 AND m.last_seq <= ?3 AND m.status NOT IN ('running', 'queued') \
+         WHERE m.conversation_key = ?1 AND m.last_seq > ?2 AND m.last_seq <= ?3 AND m.status <> 'running' \
          ORDER BY m.last_seq LIMIT ?4"
     );
     let mut statement = conn.prepare_cached(&sql)?;
@@ -180,6 +180,17 @@ pub fn variants(conn: &Connection, conversation: i64, id: MessageId) -> Result<V
     let mut statement = conn.prepare_cached(&sql)?;
     let rows = statement.query_map((conversation, id.0.as_bytes()), rows::message)?;
     Ok(rows.collect::<Result<Vec<_>, _>>()?)
+}
+
+/// The seq of a turn's terminal frame, at or behind `first_seq`; None while it has none.
+pub fn turn_end(conn: &Connection, conversation: i64, turn: TurnId, first_seq: u64) -> Result<Option<u64>, StoreError> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT last_seq FROM messages WHERE conversation_key = ?1 AND last_seq >= ?3 AND turn_id = ?2 AND terminal = 1 \
+             ORDER BY last_seq LIMIT 1",
+        )?
+        .query_row((conversation, turn.0.as_bytes(), first_seq), |row| row.get(0))
+        .optional()?)
 }
 
 /// The NPC that spoke last, by its id.

@@ -15,6 +15,7 @@ pub const SCHEMA_VERSION: i64 = 2;
 /// `STEPS[n]` takes a file of version n + 1 to n + 2. A step never changes once it is released.
 const STEPS: &[&str] = &["
 ALTER TABLE messages ADD COLUMN left_with BLOB;
+ALTER TABLE messages ADD COLUMN left_as TEXT;
 CREATE TABLE queue (
   message_key      INTEGER PRIMARY KEY REFERENCES messages (key) ON DELETE CASCADE,
   conversation_key INTEGER NOT NULL,

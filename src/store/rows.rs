@@ -70,6 +70,11 @@ pub fn word<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<T
     serde_json::from_value(serde_json::Value::String(text)).map_err(|error| unreadable(at, error))
 }
 
+/// The same, by the column's name.
+pub fn word_named<T: DeserializeOwned>(row: &Row<'_>, name: &str) -> rusqlite::Result<T> {
+    word(row, row.as_ref().column_index(name)?)
+}
+
 fn optional_word<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<T>> {
     let text: Option<String> = row.get(at)?;
     text.map(|text| serde_json::from_value(serde_json::Value::String(text)).map_err(|error| unreadable(at, error)))

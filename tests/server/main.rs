@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
 
 mod gates;
+mod queue;
 mod resume;
 mod several;
 mod sse;

@@ -8,17 +8,17 @@ use tokio::sync::oneshot;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken};
 
 use super::{
-    AbortRefusal, Aborted, Answer, BeginRefusal, Begun, Conversation, Effect, Event, Published, Ticket,
+    AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Conversation, Effect, Event, Published, Ticket,
     effect::CancelReason, frame_log::FrameLog, mailbox::ConversationMsg,
 };
 use crate::{
     policy::outcome::Ending,
     ports::{
         Clock,
-        journal::{Journal, JournalError, Leftover},
+        journal::{Journal, JournalError, Leftover, Queued},
     },
     reply::reply,
-    turn::{Cancel, Gate, TurnPlan, TurnTask, cancellation},
+    turn::{Cancel, Gate, Planner, TurnPlan, TurnTask, Unanswered, cancellation, plan},
     village::WindowCache,
     vocabulary::{ConversationId, Frame, TurnId},
 };
@@ -30,6 +30,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(250);
 #[derive(Clone)]
 pub struct Ports {
     pub journal: Arc<dyn Journal>,
+    pub planner: Arc<dyn Planner>,
     pub clock: Arc<dyn Clock>,
     pub windows: Arc<WindowCache>,
     /// Turns that are admitted or run, in all Conversations.
@@ -56,6 +57,9 @@ pub struct Awake {
     next_ticket: u64,
     /// Plans of turns that were asked for; gone with their answer.
     plans: HashMap<TurnId, Box<TurnPlan>>,
+    /// The search for who answers what is being taken up, and what it found.
+    planning: Option<AbortOnDropHandle<()>>,
+    planned: Option<Box<TurnPlan>>,
     running: Option<Running>,
     shutting_down: bool,
 }
@@ -63,11 +67,15 @@ pub struct Awake {
 enum Waiter {
     Begin(TurnId, oneshot::Sender<Result<Begun, BeginRefusal>>),
     Abort(oneshot::Sender<Result<Aborted, AbortRefusal>>),
+    Resume(oneshot::Sender<Result<Begun, BeginRefusal>>),
+    Change(oneshot::Sender<Result<(), ChangeRefusal>>),
 }
 
 /// The turn's task. Dropping it ends it at once.
 struct Running {
     turn: TurnId,
+    /// For a further step of the same turn.
+    plan: Arc<TurnPlan>,
     cancel: Cancel,
     gate: Arc<Gate>,
     release: Option<oneshot::Sender<()>>,
@@ -90,6 +98,8 @@ impl Actor for ConversationActor {
             answers: HashMap::new(),
             next_ticket: 0,
             plans: HashMap::new(),
+            planning: None,
+            planned: None,
             running: None,
             shutting_down: false,
         };
@@ -123,7 +133,23 @@ impl ConversationActor {
                 Event::BeginAsked { begin, ticket }
             }
             ConversationMsg::Abort { turn, answer, permit: _ } => {
-                Event::AbortAsked { turn, ticket: awake.ticket(Waiter::Abort(answer)) }
+                Event::AbortAsked { turn, ticket: awake.ticket(Waiter::Abort(answer)), now }
+            }
+            ConversationMsg::Change { change, answer, permit: _ } => {
+                Event::ChangeAsked { change, ticket: awake.ticket(Waiter::Change(answer)), now }
+            }
+            ConversationMsg::Resume { answer, permit: _ } => {
+                Event::ResumeAsked { ticket: awake.ticket(Waiter::Resume(answer)) }
+            }
+            ConversationMsg::Select { select, answer, permit: _ } => {
+                Event::SelectAsked { select, ticket: awake.ticket(Waiter::Change(answer)), now }
+            }
+            ConversationMsg::Planned { attempt, outcome } => {
+                let outcome = outcome.map(|planned| {
+                    awake.planned = Some(Box::new(planned.plan));
+                    planned.cast
+                });
+                Event::Planned { attempt, outcome, now }
             }
             ConversationMsg::Deltas { turn, deltas } => Event::DeltasArrived { turn, deltas, now },
             ConversationMsg::TurnEnded { turn, tail, usage, ending } => {
@@ -164,7 +190,11 @@ impl ConversationActor {
                     let done = move |outcome| drop(actor.cast(ConversationMsg::Settled(outcome)));
                     self.ports.journal.submit(batch, Box::new(done));
                 }
-                Effect::Prepare { turn, before_position } => self.prepare(myself, awake, turn, before_position)?,
+                Effect::Prepare { turn, before_position, steered } => {
+                    let plan = awake.plan_of(turn, steered).ok_or("a turn without a plan was admitted")?;
+                    self.prepare(myself, awake, turn, before_position, plan);
+                }
+                Effect::Plan { attempt, item } => self.plan(myself, awake, attempt, *item),
                 Effect::Release(turn) => awake.release(turn),
                 Effect::Cancel(turn, reason) => {
                     let ending = match reason {
@@ -203,14 +233,30 @@ impl ConversationActor {
         self.ports.journal.claim(id, cause, Box::new(done));
     }
 
+    /// Looks for who answers a text. While Hamlet is being stopped nothing is taken up: it waits for the next start.
+    fn plan(&self, myself: &ActorRef<ConversationMsg>, awake: &mut Awake, attempt: u64, item: Queued) {
+        if self.ports.turns.is_closed() {
+            return;
+        }
+        let Queued { author, text, to, .. } = item;
+        let asked = Unanswered { conversation: awake.id, author, text, to };
+        let (planner, actor) = (Arc::clone(&self.ports.planner), myself.clone());
+        let search = async move {
+            let outcome = plan(planner, asked).await.map(Box::new);
+            // An actor that is gone takes nothing up.
+            drop(actor.cast(ConversationMsg::Planned { attempt, outcome }));
+        };
+        awake.planning = Some(AbortOnDropHandle::new(tokio::spawn(search)));
+    }
+
     fn prepare(
         &self,
         myself: &ActorRef<ConversationMsg>,
         awake: &mut Awake,
         turn: TurnId,
         before_position: i64,
-    ) -> Result<(), ActorProcessingErr> {
-        let plan = awake.plans.remove(&turn).ok_or("a turn without a plan was admitted")?;
+        plan: Arc<TurnPlan>,
+    ) {
         let (release, released) = oneshot::channel();
         let (cancel, cancelled) = cancellation();
         let gate = Arc::new(Gate::default());
@@ -218,7 +264,7 @@ impl ConversationActor {
             conversation: awake.id,
             turn,
             before_position,
-            plan: *plan,
+            plan: Arc::clone(&plan),
             journal: Arc::clone(&self.ports.journal),
             windows: Arc::clone(&self.ports.windows),
             log: Arc::clone(&awake.log),
@@ -230,6 +276,7 @@ impl ConversationActor {
         let task = AbortOnDropHandle::new(tokio::spawn(task.run()));
         awake.running = Some(Running {
             turn,
+            plan,
             cancel,
             gate,
             release: Some(release),
@@ -239,7 +286,6 @@ impl ConversationActor {
         if awake.shutting_down {
             awake.cancel(Ending::ShutDown);
         }
-        Ok(())
     }
 }
 
@@ -251,6 +297,17 @@ impl Awake {
         ticket
     }
 
+    /// What the turn is asked with: as the gates, or the search for who answers, left it; a further step of the turn that
+    /// runs is asked as that one was, with another question.
+    fn plan_of(&mut self, turn: TurnId, steered: Option<Arc<str>>) -> Option<Arc<TurnPlan>> {
+        if let Some(question) = steered {
+            let running = self.running.as_ref().filter(|running| running.turn == turn)?;
+            return Some(Arc::new(TurnPlan { question: Some(question), ..(*running.plan).clone() }));
+        }
+        let plan = self.plans.remove(&turn).or_else(|| self.planned.take())?;
+        Some(Arc::new(*plan))
+    }
+
     /// Answers whoever holds the ticket; one who has gone needs no answer.
     fn answer(&mut self, ticket: Ticket, answer: Answer) {
         match (self.answers.remove(&ticket), answer) {
@@ -259,6 +316,8 @@ impl Awake {
                 reply(waiter, begun);
             }
             (Some(Waiter::Abort(waiter)), Answer::Aborted(aborted)) => reply(waiter, aborted),
+            (Some(Waiter::Resume(waiter)), Answer::Begun(begun)) => reply(waiter, begun),
+            (Some(Waiter::Change(waiter)), Answer::Changed(changed)) => reply(waiter, changed),
             (waiter, answer) => {
                 tracing::error!(?ticket, ?answer, known = waiter.is_some(), "an answer for nobody");
             }

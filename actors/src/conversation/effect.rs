@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     policy::window::Said,
-    ports::journal::{Batch, JournalError, Leftover},
+    ports::journal::{Batch, JournalError, Leftover, Queued},
     vocabulary::{Frame, MessageError, MessageId, Piece, TurnId},
 };
 
@@ -21,6 +21,13 @@ pub enum Effect {
         turn: TurnId,
         /// The history that the model is told of lies before this place.
         before_position: i64,
+        /// Set for a further step of the turn that runs: what was said to it meanwhile.
+        steered: Option<Arc<str>>,
+    },
+    /// Find out who answers this text; the answer comes back as `Planned`.
+    Plan {
+        attempt: u64,
+        item: Box<Queued>,
     },
     /// The admission is durable: the request may be sent.
     Release(TurnId),
@@ -72,6 +79,8 @@ pub enum Published {
 pub enum Answer {
     Begun(Result<Begun, BeginRefusal>),
     Aborted(Result<Aborted, AbortRefusal>),
+    /// The queue, or the transcript, was changed.
+    Changed(Result<(), ChangeRefusal>),
 }
 
 /// The turn is admitted and stored.
@@ -93,6 +102,14 @@ pub enum BeginRefusal {
     Stale,
     #[error("the turn could not be stored")]
     Store(JournalError),
+    #[error("too many texts are waiting in this conversation")]
+    QueueFull,
+    /// The text that waits could not be taken up; it waits on.
+    #[error("the text that waits cannot be answered: {}", .0.message)]
+    Unplanned(MessageError),
+    /// Nothing waits for leave to go on.
+    #[error("nothing is waiting")]
+    NothingWaits { running: Option<TurnId> },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,5 +125,19 @@ pub enum AbortRefusal {
     Mismatch { running: TurnId },
     /// The turn is asked to stop; that it has stopped can't be stored now.
     #[error("the turn's end could not be stored")]
+    Store(JournalError),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeRefusal {
+    /// The text was taken up, or withdrawn, before this came.
+    #[error("the message is not waiting any more")]
+    NotQueued,
+    #[error("a turn is in progress")]
+    Busy { running: TurnId },
+    /// What the request was read from has changed: read again.
+    #[error("the conversation has moved on")]
+    Stale,
+    #[error("the change could not be stored")]
     Store(JournalError),
 }

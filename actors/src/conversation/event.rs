@@ -1,9 +1,15 @@
 //! Facts given to a Conversation. Ids and times come in with them.
 
+use std::sync::Arc;
+
+use serde::Deserialize;
+
 use crate::{
     policy::outcome::Ending,
-    ports::journal::{Claimed, JournalError},
-    vocabulary::{Author, Delta, Hop, MessageId, PlayerId, ProviderId, Timestamp, TurnId, Usage},
+    ports::journal::{Claimed, JournalError, Queued},
+    vocabulary::{
+        Author, Delta, Frame, Hop, MessageError, MessageId, NpcId, PlayerId, ProviderId, Timestamp, TurnId, Usage,
+    },
 };
 
 /// Stands for someone who waits for an answer; the actor knows who.
@@ -21,9 +27,17 @@ pub enum Event {
     /// The turn's task is over; `tail` is what it had decoded and not yet reported. Too late: the turn has ended already.
     TurnEnded { turn: TurnId, tail: Vec<Delta>, usage: Option<Usage>, ending: Ending, now: Timestamp },
     /// Stop. Without a turn's id: whichever runs.
-    AbortAsked { turn: Option<TurnId>, ticket: Ticket },
+    AbortAsked { turn: Option<TurnId>, ticket: Ticket, now: Timestamp },
     /// The batch in flight was committed, or not.
     Settled { outcome: Result<(), JournalError>, now: Timestamp },
+    /// A text that waits is to change.
+    ChangeAsked { change: QueueChange, ticket: Ticket, now: Timestamp },
+    /// What waits may go on, after a Stop, a failure or a restart.
+    ResumeAsked { ticket: Ticket },
+    /// Who answers the text that is being taken up, or why nobody can. Too late: another attempt, or none, is under way.
+    Planned { attempt: u64, outcome: Result<Cast, MessageError>, now: Timestamp },
+    /// An earlier variant is to come back in its place.
+    SelectAsked { select: Box<Select>, ticket: Ticket, now: Timestamp },
     /// Time to try the claim, or the batch in flight, again.
     RetryDue,
     /// The Player gave another title, or took it away.
@@ -43,8 +57,23 @@ pub struct Begin {
     pub provider_name: String,
     pub model: (ProviderId, String),
     pub hop: Hop,
+    pub on_busy: OnBusy,
     pub idempotency: Option<Idempotency>,
     pub now: Timestamp,
+}
+
+/// What becomes of a text while another turn runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnBusy {
+    #[default]
+    Reject,
+    /// It waits, stored and seen, until its turn comes.
+    Enqueue,
+    /// The running turn is stopped, with what it has; then this one begins.
+    Interrupt,
+    /// It joins the running turn at its next step.
+    Steer,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +83,24 @@ pub enum Intent {
         author: Author,
         text: String,
         client_id: Option<String>,
+        /// Whom it addresses.
+        to: Option<NpcId>,
+    },
+    /// A text that waited is said.
+    TakeUp(Box<Queued>),
+    /// Another text in place of one that was said: that one and all behind it leave, and are kept as a variant.
+    Edit {
+        /// The Conversation's cursor when `supersedes` was read: refused as stale when it has moved.
+        as_of: u64,
+        message: MessageId,
+        author: Author,
+        text: String,
+        client_id: Option<String>,
+        /// The edited Message first.
+        supersedes: Vec<MessageId>,
+        variant_of: MessageId,
+        /// The place of the edited Message: the model is told what was said before it.
+        first_position: i64,
     },
     /// Answers the last Player Message again, without posting it again.
     Regenerate {
@@ -72,4 +119,31 @@ pub struct Idempotency {
     pub player: PlayerId,
     pub key: String,
     pub body_hash: [u8; 32],
+}
+
+/// How a text that waits is to change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueueChange {
+    Edit { message: MessageId, text: Arc<str> },
+    Withdraw { message: MessageId },
+}
+
+/// Who answers, and with what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cast {
+    pub speaker: Author,
+    pub provider_name: String,
+    pub model: (ProviderId, String),
+    pub hop: Hop,
+}
+
+/// A variant that is to come back, and what leaves for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Select {
+    /// The Conversation's cursor when this was read: refused as stale when it has moved.
+    pub as_of: u64,
+    /// What stands in its place and behind it now, in order, each with the frame that tells of its leaving.
+    pub leaving: Vec<(MessageId, Frame)>,
+    /// What left together with it, itself first, each with the frames that show it.
+    pub back: Vec<(MessageId, Vec<Frame>)>,
 }

@@ -7,6 +7,9 @@ use crate::{
     },
 };
 
+/// Frames of a Player's Message: start, the one Part, finish.
+pub const WHOLE: u64 = 3;
+
 /// The next seq.
 pub fn next(seq: &mut u64) -> u64 {
     *seq += 1;
@@ -14,6 +17,10 @@ pub fn next(seq: &mut u64) -> u64 {
 }
 
 pub fn start(conversation: ConversationId, message: &NewMessage) -> Frame {
+    let status = match message.status {
+        MessageStatus::Queued => MessageStatus::Queued,
+        _ => MessageStatus::Running,
+    };
     Frame::Start(Start {
         conversation_id: conversation,
         turn_id: message.turn_id,
@@ -23,7 +30,7 @@ pub fn start(conversation: ConversationId, message: &NewMessage) -> Frame {
             author: message.author.clone(),
             position: message.position,
             created_at: message.created_at,
-            status: MessageStatus::Running,
+            status,
             client_id: message.client_id.clone(),
         },
         hop: message.hop,
@@ -31,7 +38,7 @@ pub fn start(conversation: ConversationId, message: &NewMessage) -> Frame {
     })
 }
 
-/// Start, Parts and finish of a Player's Message.
+/// Start, Parts and finish of a Player's Message: said, or waiting.
 pub fn whole(
     conversation: ConversationId,
     message: &NewMessage,
@@ -42,14 +49,15 @@ pub fn whole(
     for (index, part) in (0..).zip(&message.body.parts) {
         frames.push((next(seq), Frame::Part { message_id: message.id, index, part: part.clone() }));
     }
+    let state = if message.status == MessageStatus::Queued { TurnState::Queued } else { TurnState::Running };
     frames.push((
         next(seq),
         Frame::Finish(Finish {
             message_id: message.id,
-            status: MessageStatus::Complete,
+            status: message.status,
             finish_reason: None,
             usage: None,
-            turn: TurnStamp { id: message.turn_id, state: TurnState::Running },
+            turn: TurnStamp { id: message.turn_id, state },
             conversation: stamp,
         }),
     ));

@@ -2,12 +2,12 @@
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::{AbortRefusal, Aborted, Begin, BeginRefusal, Begun};
+use super::{AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, QueueChange, Select};
 use crate::{
     policy::outcome::Ending,
     ports::journal::{Claimed, JournalError},
-    turn::TurnPlan,
-    vocabulary::{Delta, TurnId, Usage},
+    turn::{Planned, TurnPlan},
+    vocabulary::{Delta, MessageError, TurnId, Usage},
 };
 
 /// Messages from outside take a permit of the bounded mailbox; the turn's and the Journal's reports need none.
@@ -22,6 +22,14 @@ pub enum ConversationMsg {
     },
     /// From the Engine: stop. Answered after the terminal frame is committed; at once when nothing runs.
     Abort { turn: Option<TurnId>, answer: oneshot::Sender<Result<Aborted, AbortRefusal>>, permit: OwnedSemaphorePermit },
+    /// From the Engine: change what waits. Answered after the commit. Too late (it was taken up): refused.
+    Change { change: QueueChange, answer: oneshot::Sender<Result<(), ChangeRefusal>>, permit: OwnedSemaphorePermit },
+    /// From the Engine: take up what waits. Answered as a `Begin` is.
+    Resume { answer: oneshot::Sender<Result<Begun, BeginRefusal>>, permit: OwnedSemaphorePermit },
+    /// From the Engine: bring an earlier variant back. Answered after the commit; refused while a turn runs.
+    Select { select: Box<Select>, answer: oneshot::Sender<Result<(), ChangeRefusal>>, permit: OwnedSemaphorePermit },
+    /// From the actor's own search for who answers what is being taken up. Too late: another search is under way.
+    Planned { attempt: u64, outcome: Result<Box<Planned>, MessageError> },
     /// From the turn's task: decoded pieces; the turn's gate opens once they are durable. Too late: dropped.
     Deltas { turn: TurnId, deltas: Vec<Delta> },
     /// From the turn's task, the last thing it says. Too late: ignored.

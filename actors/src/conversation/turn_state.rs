@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use crate::{
     policy::outcome::Ending,
-    ports::journal::{Batch, NewMessage},
-    vocabulary::{Author, Body, Delta, MessageId, Piece, ProviderId, Timestamp, TurnId, Usage, merge},
+    ports::journal::{Batch, JournalError, NewMessage, Queued},
+    vocabulary::{
+        Author, Body, Delta, Hop, MessageId, MessageStatus, Piece, ProviderId, Timestamp, TurnId, Usage, merge,
+    },
 };
 
 use super::{
     admission::Place,
-    effect::{Begun, Published},
-    event::{Begin, Idempotency, Intent, Ticket},
+    effect::{Answer, Begun, ChangeRefusal, Effect, Published},
+    event::{Begin, Cast, Idempotency, Intent, Ticket},
+    queue::{Asked, Staged},
 };
 
 /// A turn from its admission to its terminal frame.
@@ -42,8 +45,9 @@ pub struct Turn {
     pub cursor: u64,
     /// What leaves the transcript with the reply's first Part.
     pub supersedes: Vec<MessageId>,
-    /// Answers an earlier Player Message anew.
-    pub regenerated: bool,
+    /// Something left the transcript for it: a window that was cached does not hold any more.
+    pub branched: bool,
+    pub hop: Hop,
     /// When the fold was last stored apart from the Journal's pieces.
     pub folded_at: Timestamp,
     pub fold_due: bool,
@@ -55,8 +59,8 @@ impl Turn {
     }
 
     /// The turn as its admission begins it.
-    pub fn admitted(place: Place<'_>, begin: Begin, reply: &NewMessage, ticket: Ticket) -> Self {
-        let regenerated = matches!(begin.intent, Intent::Regenerate { .. });
+    pub fn admitted(place: Place<'_>, begin: Begin, reply: &NewMessage, begin_waiters: Vec<Ticket>) -> Self {
+        let branched = matches!(begin.intent, Intent::Regenerate { .. } | Intent::Edit { .. });
         Self {
             id: begin.turn,
             message: begin.reply,
@@ -71,13 +75,28 @@ impl Turn {
             ending: None,
             abort_waiters: Vec::new(),
             idempotency: begin.idempotency,
-            begin_waiters: vec![ticket],
+            begin_waiters,
             cursor: place.cursor,
             supersedes: reply.supersedes.clone(),
-            regenerated,
+            branched,
+            hop: begin.hop,
             folded_at: begin.now,
             fold_due: false,
         }
+    }
+
+    /// The same turn goes on with another Message.
+    pub fn begin_step(&mut self, reply: &NewMessage, now: Timestamp) {
+        self.message = reply.id;
+        self.position = reply.position;
+        self.body = Body::default();
+        self.pending.clear();
+        self.reporting = false;
+        self.usage = None;
+        self.ending = None;
+        self.supersedes.clear();
+        self.folded_at = now;
+        self.fold_due = false;
     }
 
     pub fn begun(&self) -> Begun {
@@ -121,9 +140,54 @@ pub struct InFlight {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Then {
     /// The turn was admitted.
-    Admitted { player: Option<Arc<NewMessage>> },
+    Admitted { player: Option<Arc<NewMessage>>, title: Option<String> },
     /// Pieces were stored; the task may go on, if they are its last report.
     Appended { taken: bool },
+    /// A step ended and what steers the turn was said: the turn goes on with another Message.
+    Split(Box<NextStep>),
     /// The terminal frame was stored.
-    Ended { aborted: bool },
+    Ended { status: MessageStatus },
+    /// The queue was changed.
+    Changed { staged: Box<Staged>, asked: Box<Asked> },
+    /// Something came back into the transcript.
+    Selected { ticket: Ticket },
+}
+
+impl Then {
+    /// Answers those who wait for this batch alone that nothing of it is stored.
+    pub fn refusals(self, error: &JournalError) -> Vec<Effect> {
+        match self {
+            Self::Changed { asked, .. } => asked.refusal(error).into_iter().collect(),
+            Self::Selected { ticket } => {
+                vec![Effect::Answer(ticket, Answer::Changed(Err(ChangeRefusal::Store(error.clone()))))]
+            }
+            Self::Admitted { .. } | Self::Appended { .. } | Self::Split(_) | Self::Ended { .. } => Vec::new(),
+        }
+    }
+}
+
+/// How a turn goes on behind a step that steering split off.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NextStep {
+    /// Texts that were said, in order.
+    pub said: Vec<Arc<NewMessage>>,
+    pub reply: Arc<NewMessage>,
+}
+
+/// A turn that is to be admitted as soon as nothing else is on its way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Next {
+    pub begin: Box<Begin>,
+    pub waiters: Vec<Ticket>,
+}
+
+/// The first text of the queue is being taken up: someone who answers it is looked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TakingUp {
+    /// Tells answers to this search from those of an earlier one.
+    pub attempt: u64,
+    pub item: Queued,
+    pub cast: Option<(Cast, Timestamp)>,
+    /// Who asked the queue to go on.
+    pub waiters: Vec<Ticket>,
 }

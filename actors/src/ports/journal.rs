@@ -7,8 +7,8 @@ use futures_util::future::BoxFuture;
 use crate::{
     policy::window::Said,
     vocabulary::{
-        Author, Body, ConversationId, FinishReason, Hop, MessageError, MessageId, MessageStatus, Piece, PlayerId, Role,
-        Timestamp, TurnId, Usage,
+        Author, Body, ConversationId, FinishReason, Hop, MessageError, MessageId, MessageStatus, NpcId, Piece,
+        PlayerId, Role, Timestamp, TurnId, Usage,
     },
 };
 
@@ -67,6 +67,28 @@ pub struct Claimed {
     pub last_seq: u64,
     pub next_position: i64,
     pub title: Option<String>,
+    /// What waits, in the order of its taking up.
+    pub queue: Vec<Queued>,
+}
+
+/// A Player's Message that waits for its turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Queued {
+    pub message: MessageId,
+    /// The turn that it begins when it is taken up.
+    pub turn: TurnId,
+    /// The NPC's Message in that turn.
+    pub reply: MessageId,
+    pub author: Author,
+    pub text: Arc<str>,
+    pub client_id: Option<String>,
+    /// Whom it addresses.
+    pub to: Option<NpcId>,
+    /// Joins the running turn at its next step; when that turn ends before, it is the next to be taken up.
+    pub steers: bool,
+    pub position: i64,
+    pub hop_limit: u32,
+    pub created_at: Timestamp,
 }
 
 /// Changes of one Conversation that are stored together or not at all.
@@ -94,9 +116,37 @@ pub enum Write {
         through: u64,
     },
     Finish(Arc<FinishedMessage>),
-    /// These leave the transcript; each gets the seq under which its leaving is replayed.
+    /// These leave the transcript, and come back together when the first of them is selected; each gets the seq under
+    /// which its leaving is replayed.
     Supersede {
         left: Vec<(MessageId, u64)>,
+    },
+    /// These come back as they were when they left; each gets the seq under which it is replayed.
+    Restore {
+        back: Vec<(MessageId, u64)>,
+    },
+    /// A Player's Message that waits for its turn.
+    Enqueue {
+        message: Arc<NewMessage>,
+        /// The NPC's Message in that turn.
+        reply: MessageId,
+        to: Option<NpcId>,
+        steers: bool,
+    },
+    /// One that waits reads so now.
+    Requeue(Arc<NewMessage>),
+    /// One that waited is said now, in its place.
+    TakeUp(Arc<NewMessage>),
+    /// One that waited leaves unsaid.
+    Withdraw {
+        message: MessageId,
+        last_seq: u64,
+    },
+    /// Why one that waits could not be taken up.
+    Explain {
+        message: MessageId,
+        error: MessageError,
+        last_seq: u64,
     },
     /// The Conversation's time of last activity, and its title where it had none.
     Touch {

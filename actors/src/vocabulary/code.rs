@@ -50,6 +50,8 @@ codes! {
     TurnInProgress = "TURN_IN_PROGRESS",
     TurnMismatch = "TURN_MISMATCH",
     NotLeased = "NOT_LEASED",
+    /// The Message does not wait (any more): it was taken up or withdrawn.
+    NotQueued = "NOT_QUEUED",
     SettingPinned = "SETTING_PINNED",
     /// The name is taken, or something still refers to what was to be deleted.
     Conflict = "CONFLICT",
@@ -58,6 +60,8 @@ codes! {
     IdempotencyMismatch = "IDEMPOTENCY_MISMATCH",
     RateLimited = "RATE_LIMITED",
     MailboxFull = "MAILBOX_FULL",
+    /// As many texts wait in the Conversation as may.
+    QueueFull = "QUEUE_FULL",
     StoreUnavailable = "STORE_UNAVAILABLE",
     ShuttingDown = "SHUTTING_DOWN",
     /// The Provider refused, or failed in the middle.

@@ -5,25 +5,26 @@
 use std::{
     path::Path,
     sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
+use futures_util::future::BoxFuture;
 use hamlet::store::{Store, Stored, conversations, messages};
 use hamlet_actors::{
     conversation::{
-        Begin, Begun, Intent,
+        Begin, Begun, Cast, Intent, OnBusy,
         frame_log::{FrameLog, Look, Watcher},
     },
     engine::{Engine, EngineError},
     ports::{Clock, Provider, SystemClock},
-    turn::{TurnPlan, WhenUnwatched},
+    turn::{Planned, Planner, TurnPlan, Unanswered, WhenUnwatched},
     village::Upkeep,
     vocabulary::{
-        Author, AuthorKind, ConversationId, Frame, Hop, MessageId, ModelParams, Npc, NpcId, PlayerId, Timestamp,
-        Transcript, TurnId,
+        Author, AuthorKind, ConversationId, Frame, Hop, MessageError, MessageId, ModelParams, Npc, NpcId, PlayerId,
+        Timestamp, Transcript, TurnId,
     },
 };
 
@@ -49,10 +50,62 @@ impl Clock for TestClock {
     }
 }
 
+/// Casts every text with the one NPC, unless the test says that nobody can answer.
+pub struct TestPlanner {
+    npc: Npc,
+    provider: Arc<ScriptedProvider>,
+    refuses: Mutex<Option<MessageError>>,
+    asked: AtomicUsize,
+}
+
+impl TestPlanner {
+    /// From now on nobody can answer, for this reason; None: somebody can again.
+    pub fn refuse(&self, error: Option<MessageError>) {
+        *self.refuses.lock().unwrap() = error;
+    }
+
+    /// How often it was asked.
+    pub fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+impl Planner for TestPlanner {
+    fn plan(&self, text: Unanswered) -> BoxFuture<'static, Result<Planned, MessageError>> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let planned = match self.refuses.lock().unwrap().clone() {
+            Some(error) => Err(error),
+            None => Ok(Planned {
+                cast: Cast {
+                    speaker: Author { kind: AuthorKind::Npc, id: self.npc.id.to_string(), name: self.npc.name.clone() },
+                    provider_name: "Scripted".to_owned(),
+                    model: (self.provider.id(), "scripted".to_owned()),
+                    hop: Hop { count: 0, limit: 6 },
+                },
+                plan: plan(&self.npc, self.provider.clone(), Some(&text.text), WhenUnwatched::Finish),
+            }),
+        };
+        Box::pin(async move { planned })
+    }
+}
+
+fn plan(npc: &Npc, provider: Arc<ScriptedProvider>, question: Option<&str>, when_unwatched: WhenUnwatched) -> TurnPlan {
+    TurnPlan {
+        npc: npc.clone(),
+        in_party: false,
+        model: "scripted".to_owned(),
+        provider,
+        window_tokens: 60_000,
+        question: question.map(Arc::from),
+        when_unwatched,
+    }
+}
+
 pub struct TestVillage {
     pub store: Store,
     pub engine: Engine,
     pub clock: Arc<TestClock>,
+    pub planner: Arc<TestPlanner>,
     pub provider: Arc<ScriptedProvider>,
     pub conversation: ConversationId,
     pub player: PlayerId,
@@ -101,10 +154,17 @@ impl TestVillage {
     ) -> Self {
         let clock = Arc::new(TestClock::default());
         let upkeep = Upkeep { sweep_every: Duration::from_secs(30), ..Upkeep::default() };
-        let engine = Engine::start(Arc::new(store.clone()), clock.clone(), upkeep).await.unwrap();
         let provider = ScriptedProvider::new();
+        let planner = Arc::new(TestPlanner {
+            npc: npc.clone(),
+            provider: provider.clone(),
+            refuses: Mutex::new(None),
+            asked: AtomicUsize::new(0),
+        });
+        let journal = Arc::new(store.clone());
+        let engine = Engine::start(journal, planner.clone(), clock.clone(), upkeep).await.unwrap();
         let when_unwatched = WhenUnwatched::Finish;
-        Self { store, engine, clock, provider, conversation, player, npc, when_unwatched, folder }
+        Self { store, engine, clock, planner, provider, conversation, player, npc, when_unwatched, folder }
     }
 
     /// As after `kill -9`: another process opens a copy of the file as it is at this moment. The first goes on unnoticed.
@@ -130,8 +190,15 @@ impl TestVillage {
             author: Author { kind: AuthorKind::Player, id: self.player.to_string(), name: "Pia".to_owned() },
             text: text.to_owned(),
             client_id: None,
+            to: None,
         };
         (self.begin(intent), self.plan(Some(text)))
+    }
+
+    /// Says something with a word on what is to become of it while a turn runs.
+    pub async fn say_when_busy(&self, text: &str, on_busy: OnBusy) -> Result<Begun, EngineError> {
+        let (begin, plan) = self.say_with(text);
+        self.engine.begin(self.conversation, Begin { on_busy, ..begin }, plan).await
     }
 
     pub async fn say(&self, text: &str) -> Begun {
@@ -173,21 +240,14 @@ impl TestVillage {
             provider_name: "Scripted".to_owned(),
             model: (self.provider.id(), "scripted".to_owned()),
             hop: Hop { count: 0, limit: 6 },
+            on_busy: OnBusy::Reject,
             idempotency: None,
             now: Timestamp::default(),
         }
     }
 
     fn plan(&self, question: Option<&str>) -> TurnPlan {
-        TurnPlan {
-            npc: self.npc.clone(),
-            in_party: false,
-            model: "scripted".to_owned(),
-            provider: self.provider.clone(),
-            window_tokens: 60_000,
-            question: question.map(Arc::from),
-            when_unwatched: self.when_unwatched,
-        }
+        plan(&self.npc, self.provider.clone(), question, self.when_unwatched)
     }
 
     /// All stored Messages that a reader sees.

@@ -1,9 +1,11 @@
 use super::*;
 use crate::{
-    conversation::{Begun, event::Idempotency},
+    conversation::{Aborted, Begin, Begun, Intent, OnBusy, Published, event::Idempotency},
+    policy::outcome::Ending,
     ports::End,
     vocabulary::{
-        Author, AuthorKind, Body, ErrorCode, FinishReason, Hop, MessageId, Part, PlayerId, ProviderId, Transcript,
+        Author, AuthorKind, Body, ErrorCode, FinishReason, Frame, Hop, MessageId, MessageStatus, Part, Piece, PlayerId,
+        ProviderId, Transcript, TurnStamp, TurnState,
     },
 };
 use proptest::prelude::*;
@@ -29,6 +31,9 @@ struct Desk {
     retries: usize,
     quit: Option<JournalError>,
     now: i64,
+    on_busy: OnBusy,
+    plans: Vec<(u64, Queued)>,
+    prepared: Vec<(TurnId, i64, Option<std::sync::Arc<str>>)>,
 }
 
 impl Desk {
@@ -46,8 +51,11 @@ impl Desk {
             retries: 0,
             quit: None,
             now: 1_000,
+            on_busy: OnBusy::Reject,
+            plans: Vec::new(),
+            prepared: Vec::new(),
         };
-        let claimed = Claimed { epoch: 3, last_seq: 10, next_position: 4, title: None };
+        let claimed = Claimed { epoch: 3, last_seq: 10, next_position: 4, title: None, queue: Vec::new() };
         desk.give(Event::Claimed(Ok(claimed)));
         desk
     }
@@ -70,9 +78,12 @@ impl Desk {
                 Effect::Taken(_) => self.taken += 1,
                 Effect::Cancel(_, reason) => self.cancelled.push(reason),
                 Effect::RetryLater => self.retries += 1,
+                Effect::Plan { attempt, item } => self.plans.push((attempt, *item)),
+                Effect::Prepare { turn, before_position, steered } => {
+                    self.prepared.push((turn, before_position, steered));
+                }
                 Effect::Quit(error) => self.quit = Some(error),
                 Effect::Claim(_)
-                | Effect::Prepare { .. }
                 | Effect::Release(_)
                 | Effect::OpenLog { .. }
                 | Effect::Recall(_)
@@ -85,7 +96,13 @@ impl Desk {
     fn say(&mut self, n: u128, text: &str) -> Ticket {
         self.begin(
             n,
-            Intent::Send { message: MessageId(uuid(n * 100)), author: author("p"), text: text.into(), client_id: None },
+            Intent::Send {
+                message: MessageId(uuid(n * 100)),
+                author: author("p"),
+                text: text.into(),
+                client_id: None,
+                to: None,
+            },
         )
     }
 
@@ -107,6 +124,7 @@ impl Desk {
             provider_name: "mock".into(),
             model: (ProviderId(uuid(9)), "m".into()),
             hop: Hop { count: 0, limit: 6 },
+            on_busy: self.on_busy,
             idempotency,
             now: at(self.now),
         };
@@ -217,8 +235,13 @@ fn a_repeat_under_the_same_key_joins_the_turn_and_another_body_does_not() {
     let mut desk = Desk::new();
     let key = |hash| Some(Idempotency { player: PlayerId(uuid(4)), key: "k".into(), body_hash: [hash; 32] });
     let ask = |desk: &mut Desk, n: u128, hash| {
-        let intent =
-            Intent::Send { message: MessageId(uuid(n * 100)), author: author("p"), text: "hi".into(), client_id: None };
+        let intent = Intent::Send {
+            message: MessageId(uuid(n * 100)),
+            author: author("p"),
+            text: "hi".into(),
+            client_id: None,
+            to: None,
+        };
         desk.begin_under(n, intent, key(hash))
     };
     let (first, second) = (ask(&mut desk, 1, 0), ask(&mut desk, 2, 0));
@@ -238,7 +261,7 @@ fn promise_4_the_tail_of_a_stopped_turn_is_stored_with_its_end_in_one_batch() {
     desk.say(1, "hi");
     desk.settle(Ok(()));
     desk.text(1, "shown ");
-    desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(1))), ticket: Ticket(60) });
+    desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(1))), ticket: Ticket(60), now: at(1_000) });
     assert_eq!(desk.cancelled, vec![CancelReason::Abort]);
     desk.end(1, "and decoded", Ending::Aborted);
     assert_eq!(desk.submitted.len(), 2, "the end waits for the batch in flight");
@@ -262,7 +285,7 @@ fn promise_4_the_tail_of_a_stopped_turn_is_stored_with_its_end_in_one_batch() {
 fn a_stop_that_comes_while_the_turn_is_admitted_takes_effect_after_it() {
     let mut desk = Desk::new();
     desk.say(1, "hi");
-    desk.give(Event::AbortAsked { turn: None, ticket: Ticket(60) });
+    desk.give(Event::AbortAsked { turn: None, ticket: Ticket(60), now: at(1_000) });
     desk.end(1, "", Ending::Aborted);
     desk.settle(Ok(()));
     desk.settle(Ok(()));
@@ -275,7 +298,7 @@ fn a_stale_stop_never_hits_a_newer_turn() {
     let mut desk = Desk::new();
     desk.say(2, "hi");
     desk.settle(Ok(()));
-    desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(1))), ticket: Ticket(60) });
+    desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(1))), ticket: Ticket(60), now: at(1_000) });
     let mismatch = AbortRefusal::Mismatch { running: TurnId(uuid(2)) };
     assert_eq!(desk.answers.last(), Some(&(Ticket(60), Answer::Aborted(Err(mismatch)))));
     assert_eq!(desk.cancelled, vec![]);
@@ -318,7 +341,7 @@ fn a_store_that_stays_away_stops_the_provider_and_is_told_and_nothing_is_lost() 
     desk.settle(Ok(()));
     desk.text(1, "one");
     desk.settle(unavailable());
-    desk.now += STORE_PATIENCE_MS;
+    desk.now += settling::STORE_PATIENCE_MS;
     desk.give(Event::RetryDue);
     desk.settle(unavailable());
     assert_eq!(desk.cancelled, vec![CancelReason::StoreUnavailable]);
@@ -466,7 +489,7 @@ proptest! {
                     desk.text(turn, &text);
                 }
                 Happening::End(ending) if desk.state.running_turn().is_some() => desk.end(turn, "", ending),
-                Happening::Abort => desk.give(Event::AbortAsked { turn: None, ticket: Ticket(2000) }),
+                Happening::Abort => desk.give(Event::AbortAsked { turn: None, ticket: Ticket(2000), now: at(1_000) }),
                 Happening::Settle(ok) if in_flight => { in_flight = false; desk.settle(if ok { Ok(()) } else { unavailable() }); }
                 Happening::Retry if !in_flight => desk.give(Event::RetryDue),
                 _ => {}
@@ -494,3 +517,5 @@ proptest! {
         prop_assert!(desk.state.is_idle());
     }
 }
+
+mod queue;

@@ -1,0 +1,280 @@
+//! What goes to the Journal next. One batch is in flight a Conversation; each of these makes one.
+
+use std::sync::Arc;
+
+use crate::{
+    policy::outcome::{self, Ending},
+    ports::journal::{FinishedMessage, NewMessage, Queued, Write},
+    vocabulary::{Body, ConversationStamp, Finish, Frame, MessageStatus, Piece, Role, Timestamp, TurnStamp, TurnState},
+};
+
+use super::{
+    super::{
+        admission::{admit, before_position},
+        effect::{BeginRefusal, Effect, Published},
+        event::{Begin, Cast, Intent, OnBusy, Select, Ticket},
+        frames,
+        queue::{Asked, Change, Desk, stage},
+        turn_state::{InFlight, Next, NextStep, Then, Turn},
+    },
+    Conversation,
+    asking::{begun, is_stale},
+};
+
+impl Conversation {
+    /// Sends on what is pending, unless a batch is in flight: changes of the queue, what runs, then what is to begin.
+    pub(super) fn flush(&mut self, now: Timestamp) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        while self.in_flight.is_none() {
+            self.no_need_to_wait();
+            if let Some(asked) = self.changes.pop_front() {
+                effects.extend(self.stage_change(asked));
+                continue;
+            }
+            let flight = match self.turn.as_ref().map(|turn| (turn.ending.clone(), turn.pending.is_empty())) {
+                Some((Some(ending), _)) => self.ending_flight(&ending, now),
+                Some((None, false)) => self.append_flight(now),
+                Some((None, true)) => None,
+                None => match self.begin_next() {
+                    begun if begun.is_empty() => None,
+                    begun => {
+                        effects.extend(begun);
+                        continue;
+                    }
+                },
+            };
+            let Some(flight) = flight else { break };
+            effects.push(self.send(flight));
+        }
+        effects
+    }
+
+    /// What was to wait for a turn that has ended meanwhile begins.
+    fn no_need_to_wait(&mut self) {
+        if self.busy_with().is_some() {
+            return;
+        }
+        let waits = |asked: &Asked| matches!(asked.change, Change::Enqueue { .. });
+        let Some(asked) = self.changes.iter().position(waits).and_then(|at| self.changes.remove(at)) else { return };
+        if let Change::Enqueue { begin, .. } = asked.change {
+            self.next = Some(Box::new(Next { begin, waiters: asked.ticket.into_iter().collect() }));
+        }
+    }
+
+    pub(super) fn send(&mut self, flight: InFlight) -> Effect {
+        let submit = Effect::Submit(flight.batch.clone());
+        self.in_flight = Some(Box::new(flight));
+        submit
+    }
+
+    /// A change that changes nothing is refused at once.
+    fn stage_change(&mut self, asked: Asked) -> Option<Effect> {
+        let desk = Desk {
+            conversation: self.id,
+            cursor: self.last_seq,
+            title: self.title.as_deref(),
+            queue: &self.queue,
+            running: self.running_turn(),
+        };
+        let mut staged = match (stage(desk, &asked), asked.ticket) {
+            (Ok(staged), _) => staged,
+            (Err(refusal), Some(ticket)) => return Some(Effect::Answer(ticket, refusal)),
+            (Err(_), None) => return None,
+        };
+        let flight = InFlight {
+            batch: self.batch(staged.last_seq, std::mem::take(&mut staged.writes)),
+            publish: vec![Published::Frames(std::mem::take(&mut staged.frames))],
+            then: Then::Changed { staged: Box::new(staged), asked: Box::new(asked) },
+        };
+        Some(self.send(flight))
+    }
+
+    /// Nothing runs: what asked for it begins, else what is being taken up.
+    fn begin_next(&mut self) -> Vec<Effect> {
+        if let Some(next) = self.next.take() {
+            let Next { begin, waiters } = *next;
+            if is_stale(&begin.intent, self.last_seq) {
+                return waiters.into_iter().flat_map(|ticket| begun(ticket, BeginRefusal::Stale)).collect();
+            }
+            return self.admit(*begin, waiters);
+        }
+        let Some(taking_up) = self.taking_up.take_if(|taking_up| taking_up.cast.is_some()) else { return Vec::new() };
+        match taking_up.cast {
+            Some((cast, now)) => self.admit(taken_up(taking_up.item, cast, now), taking_up.waiters),
+            None => Vec::new(),
+        }
+    }
+
+    fn admit(&mut self, begin: Begin, waiters: Vec<Ticket>) -> Vec<Effect> {
+        let turn = begin.turn;
+        let before_position = before_position(self.place(), &begin.intent);
+        let admitted = admit(self.place(), begin, waiters);
+        self.turn = Some(Box::new(admitted.turn));
+        let submit = self.send(InFlight {
+            batch: self.batch(admitted.last_seq, admitted.writes),
+            publish: vec![Published::Frames(admitted.frames)],
+            then: Then::Admitted { player: admitted.player, title: admitted.title },
+        });
+        vec![Effect::Prepare { turn, before_position, steered: None }, submit]
+    }
+
+    fn append_flight(&mut self, now: Timestamp) -> Option<InFlight> {
+        let mut seq = self.last_seq;
+        let turn = self.turn.as_mut()?;
+        let (mut writes, publish) = pending_writes(turn, &mut seq);
+        if std::mem::take(&mut turn.fold_due) {
+            turn.folded_at = now;
+            writes.push(Write::Fold { message: turn.message, body: Arc::new(turn.body.clone()), through: seq });
+        }
+        let taken = std::mem::take(&mut turn.reporting);
+        Some(InFlight { batch: self.batch(seq, writes), publish, then: Then::Appended { taken } })
+    }
+
+    /// The last pieces, what closes open calls, and the finish: one transaction. When the reply is complete and something
+    /// was said to steer the turn, that and the next reply's row are in it as well: exactly one Message is running.
+    fn ending_flight(&mut self, ending: &Ending, now: Timestamp) -> Option<InFlight> {
+        let mut seq = self.last_seq;
+        let title = self.title.clone();
+        let turn = self.turn.as_mut()?;
+        let (mut writes, mut publish) = pending_writes(turn, &mut seq);
+        let verdict = outcome::verdict(&turn.body, ending, &turn.provider_name);
+        turn.pending = verdict.closing;
+        let (closing, shown) = pending_writes(turn, &mut seq);
+        writes.extend(closing);
+        publish.extend(shown);
+        let steering: Vec<Queued> = match verdict.status {
+            MessageStatus::Complete if self.next.is_none() && turn.abort_waiters.is_empty() => {
+                self.queue.iter().take_while(|item| item.steers).cloned().collect()
+            }
+            _ => Vec::new(),
+        };
+        let ends = steering.is_empty();
+        let mut frames = Vec::new();
+        if let Some(error) = verdict.error.clone() {
+            seq += 1;
+            frames.push((seq, Frame::Error { turn_id: turn.id, message_id: turn.message, error }));
+        }
+        seq += 1;
+        let stamp = ConversationStamp { title, updated_at: now };
+        let state = if ends { TurnState::Ended } else { TurnState::Running };
+        frames.push((
+            seq,
+            Frame::Finish(Finish {
+                message_id: turn.message,
+                status: verdict.status,
+                finish_reason: verdict.finish_reason,
+                usage: turn.usage,
+                turn: TurnStamp { id: turn.id, state },
+                conversation: stamp.clone(),
+            }),
+        ));
+        writes.push(Write::Finish(Arc::new(FinishedMessage {
+            id: turn.message,
+            status: verdict.status,
+            body: turn.body.clone(),
+            finish_reason: verdict.finish_reason,
+            usage: turn.usage,
+            error: verdict.error,
+            terminal: ends,
+            last_seq: seq,
+            finished_at: now,
+        })));
+        let mut then = Then::Ended { status: verdict.status };
+        if let Some(last) = steering.last() {
+            let reply_id = last.reply;
+            let mut position = turn.position;
+            let mut said = Vec::with_capacity(steering.len());
+            for item in &steering {
+                position += 1;
+                let row = Arc::new(item.said(turn.id, position, seq + 1));
+                frames.extend(frames::whole(self.id, &row, stamp.clone(), &mut seq));
+                writes.push(Write::TakeUp(Arc::clone(&row)));
+                said.push(row);
+            }
+            let first_seq = frames::next(&mut seq);
+            let reply = Arc::new(NewMessage {
+                id: reply_id,
+                turn_id: turn.id,
+                role: Role::Npc,
+                author: turn.speaker.clone(),
+                position: position + 1,
+                status: MessageStatus::Running,
+                body: Body::default(),
+                hop: turn.hop,
+                supersedes: Vec::new(),
+                variant_of: None,
+                model: Some(turn.model.clone()),
+                client_id: None,
+                first_seq,
+                last_seq: first_seq,
+                created_at: now,
+            });
+            frames.push((first_seq, frames::start(self.id, &reply)));
+            writes.push(Write::Insert(Arc::clone(&reply)));
+            then = Then::Split(Box::new(NextStep { said, reply }));
+        }
+        publish.push(Published::Frames(frames));
+        writes.push(Write::Touch { updated_at: now, title: None });
+        Some(InFlight { batch: self.batch(seq, writes), publish, then })
+    }
+
+    /// What stands in a variant's place leaves, and what left with the variant comes back: one transaction.
+    pub(super) fn select(&mut self, select: Select, ticket: Ticket, now: Timestamp) -> Vec<Effect> {
+        let mut seq = self.last_seq;
+        let mut shown = Vec::new();
+        let mut left = Vec::with_capacity(select.leaving.len());
+        for (id, frame) in select.leaving {
+            let seq = frames::next(&mut seq);
+            left.push((id, seq));
+            shown.push((seq, frame));
+        }
+        let mut back = Vec::with_capacity(select.back.len());
+        for (id, frames) in select.back {
+            for frame in frames {
+                shown.push((frames::next(&mut seq), frame));
+            }
+            back.push((id, seq));
+        }
+        let writes =
+            vec![Write::Supersede { left }, Write::Restore { back }, Write::Touch { updated_at: now, title: None }];
+        let flight = InFlight {
+            batch: self.batch(seq, writes),
+            publish: vec![Published::Frames(shown)],
+            then: Then::Selected { ticket },
+        };
+        vec![self.send(flight)]
+    }
+}
+
+fn taken_up(item: Queued, cast: Cast, now: Timestamp) -> Begin {
+    Begin {
+        turn: item.turn,
+        reply: item.reply,
+        speaker: cast.speaker,
+        provider_name: cast.provider_name,
+        model: cast.model,
+        hop: cast.hop,
+        intent: Intent::TakeUp(Box::new(item)),
+        on_busy: OnBusy::Reject,
+        // Remembered when it was enqueued.
+        idempotency: None,
+        now,
+    }
+}
+
+/// Places what is pending, numbers it, and lets what it supersedes leave with the first Part.
+fn pending_writes(turn: &mut Turn, seq: &mut u64) -> (Vec<Write>, Vec<Published>) {
+    let placed = turn.place_pending();
+    if placed.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let mut writes = Vec::with_capacity(2);
+    let leaving = std::mem::take(&mut turn.supersedes);
+    if !leaving.is_empty() {
+        let left = leaving.into_iter().map(|id| (id, frames::next(seq))).collect();
+        writes.push(Write::Supersede { left });
+    }
+    let pieces: Arc<[(u64, Piece)]> = placed.into_iter().map(|piece| (frames::next(seq), piece)).collect();
+    writes.push(Write::Pieces { message: turn.message, pieces: Arc::clone(&pieces) });
+    (writes, vec![Published::Pieces { message: turn.message, pieces }])
+}

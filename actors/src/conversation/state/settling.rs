@@ -1,0 +1,226 @@
+//! What follows when the batch in flight is stored, or is not.
+
+use std::sync::Arc;
+
+use crate::{
+    policy::{outcome, window::Said},
+    ports::journal::{JournalError, NewMessage},
+    vocabulary::{MessageStatus, Role, Timestamp},
+};
+
+use super::{
+    super::{
+        effect::{AbortRefusal, Aborted, Answer, BeginRefusal, CancelReason, Effect},
+        event::Ticket,
+        queue::Staged,
+        turn_state::{NextStep, Then},
+    },
+    Conversation, Trouble,
+    asking::begun,
+};
+
+/// A Provider is cancelled when the store has not committed for so long.
+pub(super) const STORE_PATIENCE_MS: i64 = 10_000;
+
+impl Conversation {
+    pub(super) fn on_committed(&mut self, now: Timestamp) -> Vec<Effect> {
+        let Some(flight) = self.in_flight.take() else { return Vec::new() };
+        self.trouble = None;
+        self.last_seq = flight.batch.last_seq;
+        let mut effects = Vec::with_capacity(4);
+        let publish = flight.publish.into_iter().map(Effect::Publish);
+        match flight.then {
+            Then::Admitted { player, title } => {
+                self.title = title.or(self.title.take());
+                effects.extend(self.admitted(player, publish));
+            }
+            Then::Appended { taken } => {
+                effects.extend(publish);
+                effects.extend(self.turn.as_ref().filter(|_| taken).map(|turn| Effect::Taken(turn.id)));
+            }
+            Then::Split(step) => {
+                effects.extend(publish);
+                effects.extend(self.split(*step, now));
+            }
+            Then::Ended { status } => {
+                effects.extend(publish);
+                effects.extend(self.ended(status));
+            }
+            Then::Changed { staged, asked } => {
+                effects.extend(publish);
+                effects.extend(self.changed(*staged, asked.ticket));
+            }
+            Then::Selected { ticket } => {
+                effects.extend(publish);
+                effects.push(Effect::ForgetWindow);
+                effects.push(Effect::Answer(ticket, Answer::Changed(Ok(()))));
+            }
+        }
+        effects.extend(self.flush(now));
+        effects
+    }
+
+    fn admitted(&mut self, player: Option<Arc<NewMessage>>, publish: impl Iterator<Item = Effect>) -> Vec<Effect> {
+        let Some(turn) = self.turn.as_mut() else { return Vec::new() };
+        self.next_position = turn.position + 1;
+        self.queue.retain(|item| item.turn != turn.id);
+        let mut effects = vec![Effect::OpenLog { after: turn.cursor, turn: turn.id }];
+        effects.extend(publish);
+        effects.push(match player.filter(|_| !turn.branched) {
+            Some(player) => Effect::Recall(said(&player)),
+            None => Effect::ForgetWindow,
+        });
+        effects.push(Effect::Release(turn.id));
+        let begun = turn.begun();
+        let waiters = std::mem::take(&mut turn.begin_waiters);
+        effects.extend(waiters.into_iter().map(|ticket| Effect::Answer(ticket, Answer::Begun(Ok(begun)))));
+        // Asked for while it was not stored yet.
+        if !turn.abort_waiters.is_empty() || self.next.is_some() {
+            effects.push(Effect::Cancel(turn.id, CancelReason::Abort));
+        }
+        effects
+    }
+
+    /// The turn goes on with its next Message.
+    fn split(&mut self, step: NextStep, now: Timestamp) -> Vec<Effect> {
+        let Some(turn) = self.turn.as_mut() else { return Vec::new() };
+        let NextStep { said: texts, reply } = step;
+        let mut effects = Vec::with_capacity(texts.len() + 4);
+        let earlier = recollection(turn);
+        let question = texts.last().map(|message| (message.position, message.body.text().into()));
+        self.queue.retain(|item| texts.iter().all(|message| message.id != item.message));
+        turn.begin_step(&reply, now);
+        self.next_position = turn.position + 1;
+        effects.push(if turn.branched { Effect::ForgetWindow } else { Effect::Recall(earlier) });
+        if let Some((before_position, question)) = question {
+            effects.extend(
+                texts.iter().filter(|text| text.position < before_position).map(|text| Effect::Recall(said(text))),
+            );
+            effects.push(Effect::Prepare { turn: turn.id, before_position, steered: Some(question) });
+            effects.extend(texts.last().map(|text| Effect::Recall(said(text))));
+        }
+        effects.push(Effect::Release(turn.id));
+        if !turn.abort_waiters.is_empty() || self.next.is_some() {
+            effects.push(Effect::Cancel(turn.id, CancelReason::Abort));
+        }
+        effects
+    }
+
+    fn ended(&mut self, status: MessageStatus) -> Vec<Effect> {
+        let Some(turn) = self.turn.take() else { return Vec::new() };
+        let mut effects = Vec::with_capacity(2);
+        effects.push(if turn.branched { Effect::ForgetWindow } else { Effect::Recall(recollection(&turn)) });
+        let aborted = status == MessageStatus::Aborted;
+        let answer = Aborted { aborted, turn: Some(turn.id) };
+        effects
+            .extend(turn.abort_waiters.into_iter().map(|ticket| Effect::Answer(ticket, Answer::Aborted(Ok(answer)))));
+        // What was to steer this turn comes next, as a turn of its own.
+        for item in &mut self.queue {
+            item.steers = false;
+        }
+        // After Stop or a failure the queue waits until somebody says that it may go on.
+        if status == MessageStatus::Complete && self.next.is_none() && !self.queue.is_empty() {
+            effects.extend(self.take_up(Vec::new()));
+        }
+        effects
+    }
+
+    fn changed(&mut self, staged: Staged, ticket: Option<Ticket>) -> Vec<Effect> {
+        self.queue = staged.queue;
+        let mut effects: Vec<Effect> =
+            ticket.into_iter().map(|ticket| Effect::Answer(ticket, staged.answer.clone())).collect();
+        // The text that is being taken up may read otherwise now, or be gone.
+        if let Some(taking_up) = self.taking_up.take_if(|taking_up| self.queue.front() != Some(&taking_up.item)) {
+            effects.extend(self.take_up(taking_up.waiters));
+        }
+        effects
+    }
+
+    /// Nothing of the batch is stored. What somebody waits for is refused at once; everything else waits for the store.
+    pub(super) fn on_refused(&mut self, error: JournalError, now: Timestamp) -> Vec<Effect> {
+        let Some(flight) = self.in_flight.take() else { return Vec::new() };
+        match &flight.then {
+            Then::Admitted { .. } => {
+                let mut effects = self.refuse_admission(error);
+                effects.extend(self.flush(now));
+                return effects;
+            }
+            Then::Changed { .. } | Then::Selected { .. } => {
+                let mut effects = flight.then.refusals(&error);
+                effects.extend(if may_go_on(&error) { self.flush(now) } else { self.give_up(error) });
+                return effects;
+            }
+            Then::Appended { .. } | Then::Split(_) | Then::Ended { .. } => self.in_flight = Some(flight),
+        }
+        match error {
+            JournalError::Unavailable(_) => self.in_trouble(now),
+            error => self.give_up(error),
+        }
+    }
+
+    fn give_up(&mut self, error: JournalError) -> Vec<Effect> {
+        if error == JournalError::Gone { self.on_gone() } else { vec![Effect::Quit(error)] }
+    }
+
+    fn refuse_admission(&mut self, error: JournalError) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let Some(turn) = self.turn.take() {
+            let refusal = || BeginRefusal::Store(error.clone());
+            effects.extend(turn.begin_waiters.iter().flat_map(|ticket| begun(*ticket, refusal())));
+            let aborted = Answer::Aborted(Err(AbortRefusal::Store(error.clone())));
+            effects.extend(turn.abort_waiters.iter().map(|ticket| Effect::Answer(*ticket, aborted.clone())));
+            effects.push(Effect::Cancel(turn.id, CancelReason::StoreUnavailable));
+        }
+        if !may_go_on(&error) {
+            effects.extend(self.refuse_everybody(&error));
+            effects.push(Effect::Quit(error));
+        }
+        effects
+    }
+
+    fn in_trouble(&mut self, now: Timestamp) -> Vec<Effect> {
+        let trouble = self.trouble.get_or_insert(Trouble { since: now, cancelled: false });
+        let patience_over = now.as_millis() - trouble.since.as_millis() >= STORE_PATIENCE_MS;
+        let mut effects = Vec::new();
+        if let Some(turn) = self.turn.as_ref().filter(|_| patience_over && !trouble.cancelled) {
+            trouble.cancelled = true;
+            effects.push(Effect::Cancel(turn.id, CancelReason::StoreUnavailable));
+            effects.push(Effect::Tell { turn: turn.id, message: turn.message, error: outcome::store_unavailable() });
+            effects.extend(self.refuse_waiting());
+        }
+        effects.push(Effect::RetryLater);
+        effects
+    }
+
+    /// Those who wait for a store that does not come back are told.
+    fn refuse_waiting(&mut self) -> Vec<Effect> {
+        let why = || JournalError::Unavailable("the running turn's end is not stored yet".to_owned());
+        let next = self.next.take().map(|next| next.waiters).unwrap_or_default();
+        let mut effects: Vec<Effect> =
+            next.into_iter().flat_map(|ticket| begun(ticket, BeginRefusal::Store(why()))).collect();
+        let changes = std::mem::take(&mut self.changes);
+        effects.extend(changes.iter().filter_map(|asked| asked.refusal(&why())));
+        effects
+    }
+
+    pub(super) fn on_retry(&mut self) -> Vec<Effect> {
+        if !self.claimed {
+            return vec![Effect::Claim(self.cause)];
+        }
+        self.in_flight.as_ref().map(|flight| Effect::Submit(flight.batch.clone())).into_iter().collect()
+    }
+}
+
+/// Whether the next batch may still be stored by this instance.
+fn may_go_on(error: &JournalError) -> bool {
+    matches!(error, JournalError::Unavailable(_) | JournalError::Refused(_))
+}
+
+fn said(message: &NewMessage) -> Arc<Said> {
+    Arc::new(Said::new(message.id, message.position, message.role, message.author.clone(), &message.body.text()))
+}
+
+/// What the next request is told of the reply.
+fn recollection(turn: &super::Turn) -> Arc<Said> {
+    Arc::new(Said::new(turn.message, turn.position, Role::Npc, turn.speaker.clone(), &turn.body.text()))
+}
