@@ -13,7 +13,7 @@ use hamlet_actors::{
     village::Upkeep,
 };
 use tokio::sync::{Mutex, Notify};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     auth::Accounts,
@@ -44,6 +44,8 @@ pub struct App {
     pub stopping: CancellationToken,
     /// Cancelled when open streams are to end.
     pub closing: CancellationToken,
+    /// WebSockets that are open.
+    pub sockets: TaskTracker,
     /// Something was deleted and waits to be purged.
     pub purge: Notify,
     /// When `/readyz` looked last, and what it saw.
@@ -113,6 +115,7 @@ impl App {
             providers,
             stopping: CancellationToken::new(),
             closing: CancellationToken::new(),
+            sockets: TaskTracker::new(),
             purge: Notify::new(),
             readiness: Mutex::new(None),
         }))

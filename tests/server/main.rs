@@ -6,5 +6,6 @@ mod gates;
 mod queue;
 mod resume;
 mod several;
+mod socket;
 mod sse;
 mod turns;

@@ -1,12 +1,16 @@
 //! What Hamlet's tests share. A [`ScriptedProvider`] says what the test says, when the test says it; a [`TestVillage`] is
 //! the engine over a real store in a folder of its own.
 
+mod clock;
 mod scripted;
 mod server;
 mod several;
+mod socket;
 mod village;
 
+pub use clock::StoppedClock;
 pub use scripted::{Script, ScriptedProvider};
 pub use server::{Answer, Client, Events, TestServer};
 pub use several::{Connection, Several};
+pub use socket::Socket;
 pub use village::{Tab, TestClock, TestVillage};
