@@ -12,12 +12,12 @@ use crate::{
         frame_log::FrameLog, mailbox::ConversationMsg,
     },
     ports::{
-        Clock,
+        Clock, Observer,
         journal::{Journal, JournalError},
     },
     turn::{Planner, TurnPlan},
     village::{
-        ActorFeed, ActorView, Census, Feed, Handle, Intervention, Quarantined, Upkeep, Village, VillageMsg,
+        ActorFeed, ActorView, Census, Feed, Handle, Intervention, Quarantined, Totals, Upkeep, Village, VillageMsg,
         WindowCache, Wish,
     },
     vocabulary::{ConversationId, ErrorCode, TurnId},
@@ -34,6 +34,7 @@ const LAST_COMMITS: Duration = Duration::from_secs(5);
 pub struct Engine {
     village: ActorRef<VillageMsg>,
     turns: TaskTracker,
+    observer: Arc<dyn Observer>,
     windows: Arc<WindowCache>,
     feed: Arc<Feed>,
 }
@@ -105,16 +106,24 @@ impl Engine {
         journal: Arc<dyn Journal>,
         planner: Arc<dyn Planner>,
         clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
         upkeep: Upkeep,
     ) -> Result<Self, NotStarted> {
         let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
         let turns = TaskTracker::new();
         let feed = Arc::new(Feed::default());
-        let ports = Arc::new(Ports { journal, planner, clock, windows: Arc::clone(&windows), turns: turns.clone() });
-        let village = Village { ports, upkeep, feed: Arc::clone(&feed) };
+        let ports = Ports {
+            journal,
+            planner,
+            clock,
+            observer: Arc::clone(&observer),
+            windows: Arc::clone(&windows),
+            turns: turns.clone(),
+        };
+        let village = Village { ports: Arc::new(ports), upkeep, feed: Arc::clone(&feed) };
         let (village, _joined) =
             Actor::spawn(None, village, ()).await.map_err(|error| NotStarted(error.to_string()))?;
-        Ok(Self { village, turns, windows, feed })
+        Ok(Self { village, turns, observer, windows, feed })
     }
 
     /// Begins a turn. Answers once its admission is durable; until then nothing of it is visible.
@@ -218,6 +227,15 @@ impl Engine {
         Ok(self.census(Census::One(conversation)).await?.pop())
     }
 
+    /// All of them in numbers.
+    ///
+    /// # Errors
+    /// Shutting down.
+    pub async fn totals(&self) -> Result<Totals, EngineError> {
+        let cards = self.ask_village(|answer| VillageMsg::Census { of: Census::All, answer }).await?;
+        Ok(Totals::of(&cards))
+    }
+
     /// Views as they change.
     pub fn watch_actors(&self) -> ActorFeed {
         self.feed.subscribe(self.clone())
@@ -274,7 +292,10 @@ impl Engine {
         if tokio::time::timeout(LAST_COMMITS, self.turns.wait()).await.is_err() {
             tracing::error!(turns = self.turns.len(), "turns whose end could not be stored are left to the next start");
         }
-        drop(self.village.cast(VillageMsg::CloseLogs));
+        // Waited for: being stopped would overtake it, and readers would find their log gone instead of closed.
+        if self.ask_village(|answer| VillageMsg::CloseLogs { answer }).await.is_err() {
+            tracing::error!("the village has gone before it could close its logs");
+        }
         self.village.drain_children_and_wait(Some(Duration::from_secs(2))).await;
         self.village.stop(None);
     }
@@ -291,7 +312,10 @@ impl Engine {
             let handle: Handle = found.map_err(|Quarantined| EngineError::Quarantined)?;
             let permit = match handle.mailbox.try_acquire_owned() {
                 Ok(permit) => permit,
-                Err(TryAcquireError::NoPermits) => return Err(EngineError::MailboxFull),
+                Err(TryAcquireError::NoPermits) => {
+                    self.observer.mailbox_full();
+                    return Err(EngineError::MailboxFull);
+                }
                 // It went to sleep in between.
                 Err(TryAcquireError::Closed) => continue,
             };

@@ -3,6 +3,7 @@
 
 mod feed;
 mod seat;
+mod totals;
 mod view;
 mod windows;
 
@@ -14,6 +15,7 @@ use tokio::{sync::oneshot, time::Instant};
 pub use feed::{ActorChanges, ActorFeed, Feed, Mark};
 pub use seat::{Handle, Intervention};
 use seat::{Intensity, Seat};
+pub use totals::Totals;
 pub use view::{
     ActorView, Card, HistoryView, MailboxView, RestartsView, SpeakerView, SummaryView, TurnView, WatchersView,
 };
@@ -94,7 +96,7 @@ pub enum VillageMsg {
     /// From the Engine, for an operator.
     Intervene { conversation: ConversationId, wish: Wish, answer: oneshot::Sender<Intervention> },
     /// From the Engine: ends all readers.
-    CloseLogs,
+    CloseLogs { answer: oneshot::Sender<()> },
     /// From the Village's own clock.
     Sweep,
 }
@@ -155,9 +157,10 @@ impl Actor for Village {
                 village.tell_all(|| ConversationMsg::ShutDown);
                 reply(answer, ());
             }
-            VillageMsg::CloseLogs => {
+            VillageMsg::CloseLogs { answer } => {
                 village.closed = true;
                 village.seats.values().for_each(|seat| seat.log.close(Closing::Stopping));
+                reply(answer, ());
             }
             VillageMsg::Renamed { conversation, title } => {
                 village.tell(conversation, ConversationMsg::Renamed { title })
@@ -235,6 +238,7 @@ impl Village {
         let blameless = matches!(error.downcast_ref(), Some(JournalError::Unknown(_)));
         if !blameless && !seat.may_restart(Instant::now(), INTENSITY) {
             tracing::error!(%conversation, "it failed too often and is quarantined");
+            self.ports.observer.actor_quarantined();
             seat.unended = true;
             self.end_without_actor(myself, conversation, Leftover::Quarantined);
             return;
@@ -244,6 +248,7 @@ impl Village {
 
     async fn take_the_place(&self, myself: &ActorRef<VillageMsg>, village: &mut Seats, conversation: ConversationId) {
         village.seat(conversation).restarting();
+        self.ports.observer.actor_restarted();
         if let Err(error) = self.find(myself, village, conversation).await {
             tracing::error!(%conversation, %error, "a conversation could not be restarted");
             // The next look tries to end what was left running.

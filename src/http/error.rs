@@ -18,7 +18,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::request_id::RequestId;
-use crate::store::StoreError;
+use crate::{metrics::http::RefusedWith, store::StoreError};
 
 /// Before somebody who is told of a quarantine asks again: an operator acts in minutes, not in seconds.
 const QUARANTINE_PATIENCE: Duration = Duration::from_secs(60);
@@ -95,6 +95,8 @@ pub fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::NotLeased
         | ErrorCode::SettingPinned
         | ErrorCode::NotQueued
+        | ErrorCode::NotAwake
+        | ErrorCode::NotQuarantined
         | ErrorCode::Conflict => StatusCode::CONFLICT,
         ErrorCode::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -149,6 +151,7 @@ pub async fn render(request: Request, next: Next) -> Response {
             None => return response,
         },
     };
+    response.extensions_mut().insert(RefusedWith(error.code));
     let status = status_of(error.code);
     let mut body = json!({"code": error.code, "message": error.message, "requestId": id.0});
     if let (Some(details), Some(body)) = (error.details, body.as_object_mut()) {

@@ -18,8 +18,9 @@ use crossbeam_channel::{Sender, unbounded};
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
 
-use self::desk::Desk;
+use self::desk::{Counts, Desk};
 use super::{StoreError, housekeeping, journal::Claims, presence::Presence};
+use crate::metrics::store::StoreMetrics;
 
 /// Requests of routes that wait for their change; the next one waits in its own task.
 const WAITING: usize = 1024;
@@ -47,13 +48,13 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub fn start(conn: Connection, path: &Path) -> Result<Self, StoreError> {
+    pub fn start(conn: Connection, path: &Path, metrics: StoreMetrics) -> Result<Self, StoreError> {
         let (jobs, queue) = unbounded::<Box<dyn Job>>();
         let commits = Arc::new(AtomicU64::new(0));
         let (alive, restart) = (Arc::new(()), Arc::new(AtomicBool::new(false)));
         let presence = Presence::of(&conn, path)?;
         housekeeping::start(path, Arc::downgrade(&alive), Arc::clone(&commits), Arc::clone(&restart), jobs.clone())?;
-        let desk = Desk::new(conn, path, presence, commits, restart)?;
+        let desk = Desk::new(conn, path, presence, Counts { commits, restart_log: restart, metrics })?;
         thread::Builder::new()
             .name("store-write".to_owned())
             .spawn(move || desk.write_all(&queue))

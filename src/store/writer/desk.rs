@@ -18,6 +18,7 @@ use super::{
     Job,
     group::{Commit, Group, Stuck, commit},
 };
+use crate::metrics::store::StoreMetrics;
 use crate::store::{StoreError, housekeeping, journal::Claims, panics::contained, presence::Presence, reconnect};
 
 /// Between two lines about a store that can't commit.
@@ -25,6 +26,16 @@ const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
 /// A writer that fails so often within [`FAILURES_COUNT_FOR`] rests until the first of them is so long ago.
 const FAILURES: usize = 5;
 const FAILURES_COUNT_FOR: Duration = Duration::from_secs(60);
+
+/// What the writer shares with those who look after it.
+#[derive(Default)]
+pub struct Counts {
+    /// Groups so far: the housekeeper comes when there are more.
+    pub commits: Arc<AtomicU64>,
+    /// Set by the housekeeper: the log has grown long.
+    pub restart_log: Arc<AtomicBool>,
+    pub metrics: StoreMetrics,
+}
 
 pub struct Desk {
     path: PathBuf,
@@ -34,20 +45,13 @@ pub struct Desk {
     claims: Claims,
     group: Group,
     commit: Commit,
-    commits: Arc<AtomicU64>,
-    restart_log: Arc<AtomicBool>,
+    counts: Counts,
     failures: VecDeque<Instant>,
     complaints: Complaints,
 }
 
 impl Desk {
-    pub fn new(
-        conn: Connection,
-        path: &Path,
-        presence: Presence,
-        commits: Arc<AtomicU64>,
-        restart_log: Arc<AtomicBool>,
-    ) -> Result<Self, StoreError> {
+    pub fn new(conn: Connection, path: &Path, presence: Presence, counts: Counts) -> Result<Self, StoreError> {
         prepare(&conn)?;
         Ok(Self {
             path: path.to_owned(),
@@ -56,8 +60,7 @@ impl Desk {
             claims: Claims::default(),
             group: Group::default(),
             commit,
-            commits,
-            restart_log,
+            counts,
             failures: VecDeque::new(),
             complaints: Complaints::default(),
         })
@@ -79,8 +82,11 @@ impl Desk {
             if let Err(error) = self.write() {
                 self.group.refuse(&error);
             }
-            self.complaints.hear(&self.group.outcomes);
-            self.commits.fetch_add(1, Ordering::Relaxed);
+            if let Some(reason) = self.group.trouble() {
+                self.counts.metrics.failed();
+                self.complaints.hear(reason);
+            }
+            self.counts.commits.fetch_add(1, Ordering::Relaxed);
             self.group.answer();
         }
     }
@@ -96,10 +102,13 @@ impl Desk {
             None => self.reopen()?,
         };
         let conn = self.conn.insert(conn);
-        if self.restart_log.swap(false, Ordering::AcqRel) {
+        if self.counts.restart_log.swap(false, Ordering::AcqRel) {
             housekeeping::begin_log_anew(conn);
         }
-        if self.group.commit(conn, &mut self.claims, self.commit) == Err(Stuck) {
+        let (started, rows) = (Instant::now(), conn.total_changes());
+        let ended = self.group.commit(conn, &mut self.claims, self.commit);
+        self.counts.metrics.committed(started.elapsed(), self.group.len(), conn.total_changes() - rows);
+        if ended == Err(Stuck) {
             tracing::error!("a transaction could neither be committed nor rolled back: its connection is given up");
             self.conn = None;
         }
@@ -147,17 +156,12 @@ struct Complaints {
 }
 
 impl Complaints {
-    fn hear(&mut self, outcomes: &VecDeque<Result<(), StoreError>>) {
-        let reason = outcomes.iter().find_map(|outcome| match outcome {
-            Err(StoreError::Unavailable(reason) | StoreError::Unsettled(reason)) => Some(reason),
-            _ => None,
-        });
-        let Some(reason) = reason else { return };
+    fn hear(&mut self, reason: &str) {
         if self.told.is_some_and(|told| told.elapsed() < COMPLAIN_EVERY) {
             self.untold += 1;
             return;
         }
-        tracing::error!(%reason, before = self.untold, "a group of changes could not be committed");
+        tracing::error!(reason, before = self.untold, "a group of changes could not be committed");
         (self.told, self.untold) = (Some(Instant::now()), 0);
     }
 }

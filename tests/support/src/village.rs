@@ -23,7 +23,7 @@ use hamlet_actors::{
         frame_log::{FrameLog, Look, Watcher},
     },
     engine::{Engine, EngineError},
-    ports::{Clock, Provider, SystemClock},
+    ports::{Clock, Provider, SystemClock, Unobserved},
     turn::{Planned, Planner, TurnPlan, Unanswered, WhenUnwatched},
     village::Upkeep,
     vocabulary::{
@@ -202,7 +202,8 @@ impl TestVillage {
             asked: AtomicUsize::new(0),
         });
         let journal = FaultyJournal::over(Arc::new(store.clone()));
-        let engine = Engine::start(journal.clone(), planner.clone(), clock.clone(), upkeep).await.unwrap();
+        let engine =
+            Engine::start(journal.clone(), planner.clone(), clock.clone(), Arc::new(Unobserved), upkeep).await.unwrap();
         let when_unwatched = WhenUnwatched::Finish;
         Self { store, journal, engine, clock, planner, provider, conversation, player, npc, when_unwatched, folder }
     }
