@@ -8,4 +8,5 @@ mod inspection;
 mod outcomes;
 mod recovery;
 mod regenerate;
+mod supervision;
 mod talk;

@@ -52,7 +52,7 @@ pub struct Seat {
     pub log: Arc<FrameLog>,
     pub last_asked: Instant,
     sitting: Option<Sitting>,
-    /// The actor keeps failing, and what it left running has no end in the store yet.
+    /// The actor failed, and what it left running may have no end in the store yet.
     pub unended: bool,
     /// The actor failed too often; nobody sits here until the seat is released.
     quarantined: bool,
@@ -186,14 +186,16 @@ impl Seat {
         self.quarantined
     }
 
-    /// The actor failed.
+    /// The actor failed. What it left running is unended until somebody sits here again.
     pub fn failed(&mut self, error: LastError) {
+        self.unended = true;
         self.last_error = Some(error);
         self.mark.touch();
     }
 
-    /// Another one takes the place of one that failed, or was ended.
+    /// Another one is to take the place of one that failed, or was ended.
     pub fn restarting(&mut self) {
+        self.unended = true;
         self.restarted += 1;
     }
 

@@ -185,6 +185,14 @@ impl TestVillage {
         Self::over(folder, store, player, npc, conversation).await
     }
 
+    /// The same, with an engine that looks after its actors so often.
+    pub async fn sweeping(self, sweep_every: Duration) -> Self {
+        let upkeep = Upkeep { sweep_every, ..Upkeep::default() };
+        let (journal, planner, clock) = (self.journal.clone(), self.planner.clone(), self.clock.clone());
+        let engine = Engine::start(journal, planner, clock, Arc::new(Unobserved), upkeep).await.unwrap();
+        Self { engine, ..self }
+    }
+
     async fn over(
         folder: Arc<tempfile::TempDir>,
         store: Store,
