@@ -11,6 +11,6 @@ mod village;
 pub use faulty::{Fault, FaultyJournal, HeldBatch, Point};
 pub use onlooker::{Onlooker, Seen};
 pub use scripted::{Script, ScriptedProvider};
-pub use server::{Answer, Client, Events, SCRAPER, TestServer};
+pub use server::{Answer, Client, Events, SCRAPER, TestServer, setup};
 pub use several::{Connection, Several};
 pub use village::{Tab, TestClock, TestVillage};
