@@ -123,6 +123,7 @@ story("what was said is edited and answered anew, and what it replaced comes bac
   await page.getByLabel("Edit message").fill("Forget it.");
   await page.getByLabel("Edit message").press("Escape");
   assert.equal(await page.getByTestId("editing").count(), 0);
+  await page.waitForFunction(() => document.activeElement.getAttribute("aria-label") === "Message");
   assertSameBytes(await transcriptOf(page), before);
 
   await first.getByRole("button", { name: "Edit" }).click();
@@ -163,6 +164,11 @@ story("a reply that was made anew can be exchanged for the one before", {}, asyn
   await page.getByRole("button", { name: "Earlier variant" }).click();
   await page.getByTestId("variants").getByText("1/2").waitFor();
   assert.equal((await messagesOf(page))[1].id, first.id);
+  // Who turns with the keyboard goes on from there.
+  await page.keyboard.press("Enter");
+  await page.getByTestId("variants").getByText("2/2").waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByTestId("variants").getByText("1/2").waitFor();
   await assertAgreed(page);
   await page.getByTestId("variants").getByText("1/2").waitFor();
 });

@@ -117,16 +117,18 @@ export class Chat {
     return this.transcript.entries.filter((entry) => entry.status !== "queued");
   }
 
-  /** What waits, in the order in which it will be said. */
+  /** What waits, in the order in which it will be said: what was to join a turn comes first, whether it did or not. */
   get waiting(): Entry[] {
     const waiting = this.transcript.entries.filter((entry) => entry.status === "queued");
-    return [...waiting.filter((entry) => this.steers(entry)), ...waiting.filter((entry) => !this.steers(entry))];
+    return [...waiting.filter(this.#isSteering), ...waiting.filter((entry) => !this.#isSteering(entry))];
   }
 
   /** Whether a text that waits joins the running turn at its next step. */
   steers(entry: Entry): boolean {
-    return this.running !== undefined && (this.#steering.has(entry.id) || this.outbox.isSteering(entry.clientId));
+    return this.running !== undefined && this.#isSteering(entry);
   }
+
+  readonly #isSteering = (entry: Entry): boolean => this.#steering.has(entry.id) || this.outbox.isSteering(entry.clientId);
 
   /** What a Message from before Parts existed says. */
   textOf(entry: Entry): string {

@@ -145,6 +145,19 @@ test("a text whose answer was lost but that arrived is taken out of the composer
   assert.equal(chat.trouble, null);
 });
 
+test("a text that arrived before its answer was lost is not given back", async () => {
+  const { chat, heard, stream } = await opened();
+  let lose!: (reason: unknown) => void;
+  answers.set(POST, new Promise((_, reject) => (lose = reject)));
+  const sent = chat.send("Hello", "enqueue");
+  await settled();
+  stream.say(start("m1", "player", requests.at(-1)!.body.clientId), "8");
+  lose(new TypeError("no connection"));
+  await sent;
+  assert.deepEqual(heard.returned, []);
+  assert.equal(chat.trouble, null);
+});
+
 test("Stop names the turn that is running", async () => {
   const { chat, stream } = await opened();
   stream.say(start("m2", "npc"), "8");
@@ -333,6 +346,7 @@ test("after a reply was made anew its variants are asked for, and another is cho
     answers.set("POST /api/messages/m2/select", { status: 204, body: null });
     await chat.turn("m3", -1);
     assert.equal(requests.at(-1)!.path, "/api/messages/m2/select");
+    assert.deepEqual(chat.variants.place("m2"), { at: 1, of: 2 }, "known from the same answer");
   } finally {
     mock.timers.reset();
   }

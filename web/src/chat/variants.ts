@@ -25,7 +25,12 @@ export class Variants {
   ) {}
 
   learn(messages: Iterable<Message>): void {
-    for (const { id, variantCount } of messages) this.#counts.set(id, variantCount);
+    for (const { id, variantCount } of messages) {
+      this.#counts.set(id, variantCount);
+      if (this.#lists.get(id)?.length === variantCount) continue;
+      this.#lists.delete(id);
+      this.#asked.delete(id);
+    }
   }
 
   /** A Message has left the transcript, or will. */
@@ -65,8 +70,12 @@ export class Variants {
     this.#asked.add(id);
     try {
       const { items } = await api.variants(id);
-      this.#lists.set(id, items.map((message) => message.id));
-      this.#counts.set(id, items.length);
+      const ids = items.map((message) => message.id);
+      for (const one of ids) {
+        this.#lists.set(one, ids);
+        this.#counts.set(one, ids.length);
+        this.#asked.add(one);
+      }
     } catch {
       // The number is shown without a place in it; the next look asks again.
       this.#asked.delete(id);
@@ -85,8 +94,6 @@ export class Variants {
       this.#outdated = true;
       return;
     }
-    this.#lists.clear();
-    this.#asked.clear();
     this.changed();
   }
 }

@@ -28,6 +28,8 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
   const [draft, setDraft] = useState("");
   /** The Message whose text is being changed, as it was and as it is now. */
   const [editing, setEditing] = useState<{ id: string; was: string; text: string } | null>(null);
+  /** Counts what has closed under the Player's hands: typing goes on in the composer. */
+  const [closed, close] = useReducer((count: number) => count + 1, 0);
   const tell = useRef(stamped);
   tell.current = stamped;
   const chat = useMemo(
@@ -64,9 +66,16 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
         const text = entry ? wordsOf(entry) || chat.textOf(entry) : "";
         setEditing({ id, was: text, text });
       },
-      withdraw: (id) => void chat.withdraw(id),
+      withdraw: (id) => {
+        close(undefined as never);
+        void chat.withdraw(id);
+      },
       look: (id) => void chat.variants.look(id),
-      turn: (id, step) => void chat.turn(id, step),
+      turn(id, step) {
+        this.turned = { id: chat.variants.neighbour(id, step), step };
+        void chat.turn(id, step);
+      },
+      turned: null,
     }),
     [chat],
   );
@@ -76,12 +85,16 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
   const { pending } = chat.outbox;
   const end = useStickToEnd();
 
+  const stopEditing = (): void => {
+    setEditing(null);
+    close(undefined as never);
+  };
   // What is being edited has left the transcript: the new words stay, where something else can be made of them.
   const lost = editing !== null && chat.stage === "ready" && !entries.some((entry) => entry.id === editing.id);
   useEffect(() => {
     if (!lost) return;
     if (editing.text !== editing.was) setDraft((typed) => (typed === "" ? editing.text : `${editing.text}\n${typed}`));
-    setEditing(null);
+    stopEditing();
   }, [lost]);
 
   const send = (text: string, onBusy: OnBusy): void => {
@@ -90,7 +103,7 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
     void chat.send(text, onBusy);
   };
   const save = async (id: string, text: string): Promise<void> => {
-    if (await chat.edit(id, text)) setEditing((now) => (now?.id === id ? null : now));
+    if (await chat.edit(id, text)) stopEditing();
   };
   const older = async (): Promise<void> => {
     const keep = end.holdPlace();
@@ -121,7 +134,7 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
           text={editing.text}
           change={(text) => setEditing({ ...editing, text })}
           save={(text) => void save(entry.id, text)}
-          cancel={() => setEditing(null)}
+          cancel={stopEditing}
           waits={waits}
           busy={!waits && !idle}
         />
@@ -190,6 +203,7 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
             hint="Message"
             label={!running ? "Send" : draft === "" ? null : "Queue"}
             busy={chat.stage !== "ready"}
+            focus={closed}
             beside={
               running && (
                 <button type="button" class="stop" disabled={chat.stopping} onClick={() => void chat.stop()}>

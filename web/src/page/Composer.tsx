@@ -16,13 +16,15 @@ interface Props {
   label?: string | null;
   /** Nothing can be sent now. */
   busy?: boolean;
+  /** With every other number the field is where one types on. */
+  focus?: number;
   /** Further buttons, beside the one that sends. */
   beside?: ComponentChildren;
   /** Below the text; the field is described by it. */
   children?: ComponentChildren;
 }
 
-export function Composer({ draft, change, send, hint, label = "Send", busy = false, beside, children }: Props) {
+export function Composer({ draft, change, send, hint, label = "Send", busy = false, focus = 0, beside, children }: Props) {
   const field = useRef<HTMLTextAreaElement>(null);
   const below = useId();
   const length = characters(draft);
@@ -32,7 +34,7 @@ export function Composer({ draft, change, send, hint, label = "Send", busy = fal
   useEffect(() => {
     // On a touch screen the keyboard would cover the page before anybody asked for it.
     if (matchMedia("(pointer: fine)").matches) field.current?.focus();
-  }, []);
+  }, [focus]);
 
   useLayoutEffect(() => {
     const { current } = field;

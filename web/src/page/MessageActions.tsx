@@ -1,6 +1,6 @@
 // What can be done with a Message where it stands.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 /** Plain values, so that a Message is drawn again only when one of them is another. */
 export interface Actions {
@@ -25,17 +25,18 @@ export interface Commands {
   /** Asks which variant this is. */
   look(id: string): void;
   turn(id: string, step: number): void;
+  /** The variant that was turned to and in which direction: the same button waits there for who turns on. */
+  turned: { id: string | null; step: number } | null;
 }
 
 export function MessageActions({ id, actions, commands }: { id: string; actions: Actions; commands: Commands }) {
   const { regenerate, edit, withdraw, variants } = actions;
-  if (!regenerate && !edit && !withdraw && variants < 2) return null;
   return (
-    <div class="actions">
+    <>
       {variants > 1 && <VariantSwitch id={id} actions={actions} commands={commands} />}
       {edit && (
-        <button type="button" class="quiet" onClick={() => commands.edit(id)}>
-          <span aria-hidden="true">✎ </span>Edit
+        <button type="button" class={withdraw ? "quiet" : "quiet pencil"} aria-label="Edit" onClick={() => commands.edit(id)}>
+          {withdraw ? "Edit" : "✎"}
         </button>
       )}
       {withdraw && (
@@ -48,15 +49,23 @@ export function MessageActions({ id, actions, commands }: { id: string; actions:
           Regenerate
         </button>
       )}
-    </div>
+    </>
   );
 }
 
 function VariantSwitch({ id, actions, commands }: { id: string; actions: Actions; commands: Commands }) {
   const { variant, variants, choose } = actions;
+  const group = useRef<HTMLSpanElement>(null);
   useEffect(() => {
     if (variant === null) commands.look(id);
   }, [id, variant, variants]);
+  useEffect(() => {
+    if (commands.turned?.id !== id || variant === null || !choose) return;
+    const buttons = [...(group.current?.querySelectorAll("button") ?? [])];
+    const wanted = commands.turned.step < 0 ? buttons : buttons.reverse();
+    wanted.find((button) => !button.disabled)?.focus();
+    commands.turned = null;
+  }, [id, variant, choose]);
 
   const step = (by: number, label: string, sign: string) => (
     <button
@@ -70,7 +79,7 @@ function VariantSwitch({ id, actions, commands }: { id: string; actions: Actions
     </button>
   );
   return (
-    <span class="variants" role="group" aria-label="Variants" data-testid="variants">
+    <span ref={group} class="variants" role="group" aria-label="Variants" data-testid="variants">
       {step(-1, "Earlier variant", "‹")}
       <span>
         <span class="offscreen">Variant </span>

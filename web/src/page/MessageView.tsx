@@ -55,8 +55,10 @@ export class MessageView extends Component<Props> {
             {sentence(error.message)} <code>{error.code}</code>
           </p>
         )}
-        {ending && (!error || status !== "failed") && <p class="ending">{ending}</p>}
-        <MessageActions id={entry.id} actions={actions} commands={commands} />
+        <div class="foot">
+          {ending && (!error || status !== "failed") && <p class="ending">{ending}</p>}
+          <MessageActions id={entry.id} actions={actions} commands={commands} />
+        </div>
       </article>
     );
   }
