@@ -68,7 +68,8 @@ impl Desk {
     /// Until the last sender is gone.
     pub fn write_all(mut self, queue: &Receiver<Box<dyn Job>>) {
         while contained(|| self.work(queue)).is_none() {
-            tracing::error!("the store's writer failed; it goes on with a fresh connection");
+            // Nothing may end this thread, its own complaint least of all.
+            contained(|| tracing::error!("the store's writer failed; it goes on with a fresh connection"));
             self.failures.push_back(Instant::now());
             // Each try gets further: what panicked before is gone.
             while contained(|| self.begin_anew()).is_none() {}
