@@ -245,12 +245,12 @@ impl Village {
             self.end_without_actor(myself, conversation, Leftover::Quarantined);
             return;
         }
+        self.ports.observer.actor_restarted();
         self.take_the_place(myself, village, conversation).await;
     }
 
     async fn take_the_place(&self, myself: &ActorRef<VillageMsg>, village: &mut Seats, conversation: ConversationId) {
         village.seat(conversation).restarting();
-        self.ports.observer.actor_restarted();
         if let Err(error) = self.find(myself, village, conversation).await {
             tracing::error!(%conversation, %error, "a conversation could not be restarted; what it left running is ended");
         }

@@ -18,7 +18,7 @@ use crossbeam_channel::{Sender, unbounded};
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
 
-use self::desk::{Counts, Desk};
+use self::desk::{Beside, Desk};
 use super::{StoreError, housekeeping, journal::Claims, presence::Presence};
 use crate::metrics::store::StoreMetrics;
 
@@ -54,7 +54,7 @@ impl Writer {
         let (alive, restart) = (Arc::new(()), Arc::new(AtomicBool::new(false)));
         let presence = Presence::of(&conn, path)?;
         housekeeping::start(path, Arc::downgrade(&alive), Arc::clone(&commits), Arc::clone(&restart), jobs.clone())?;
-        let desk = Desk::new(conn, path, presence, Counts { commits, restart_log: restart, metrics })?;
+        let desk = Desk::new(conn, path, presence, Beside { commits, restart_log: restart, metrics })?;
         thread::Builder::new()
             .name("store-write".to_owned())
             .spawn(move || desk.write_all(&queue))

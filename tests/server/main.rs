@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
 
 mod admin;
+mod full;
 mod gates;
 mod metrics;
 mod queue;
@@ -10,4 +11,5 @@ mod resume;
 mod several;
 mod socket;
 mod sse;
+mod store;
 mod turns;

@@ -27,12 +27,11 @@ const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
 const FAILURES: usize = 5;
 const FAILURES_COUNT_FOR: Duration = Duration::from_secs(60);
 
-/// What the writer shares with those who look after it.
+/// What others read of the writer, or tell it.
 #[derive(Default)]
-pub struct Counts {
-    /// Groups so far: the housekeeper comes when there are more.
+pub struct Beside {
     pub commits: Arc<AtomicU64>,
-    /// Set by the housekeeper: the log has grown long.
+    /// Set by the housekeeper: the write-ahead log has grown and may begin anew.
     pub restart_log: Arc<AtomicBool>,
     pub metrics: StoreMetrics,
 }
@@ -45,13 +44,13 @@ pub struct Desk {
     claims: Claims,
     group: Group,
     commit: Commit,
-    counts: Counts,
+    beside: Beside,
     failures: VecDeque<Instant>,
     complaints: Complaints,
 }
 
 impl Desk {
-    pub fn new(conn: Connection, path: &Path, presence: Presence, counts: Counts) -> Result<Self, StoreError> {
+    pub fn new(conn: Connection, path: &Path, presence: Presence, beside: Beside) -> Result<Self, StoreError> {
         prepare(&conn)?;
         Ok(Self {
             path: path.to_owned(),
@@ -60,7 +59,7 @@ impl Desk {
             claims: Claims::default(),
             group: Group::default(),
             commit,
-            counts,
+            beside,
             failures: VecDeque::new(),
             complaints: Complaints::default(),
         })
@@ -69,7 +68,8 @@ impl Desk {
     /// Until the last sender is gone.
     pub fn write_all(mut self, queue: &Receiver<Box<dyn Job>>) {
         while contained(|| self.work(queue)).is_none() {
-            tracing::error!("the store's writer failed; it goes on with a fresh connection");
+            // Nothing may end this thread, its own complaint least of all.
+            contained(|| tracing::error!("the store's writer failed; it goes on with a fresh connection"));
             self.failures.push_back(Instant::now());
             // Each try gets further: what panicked before is gone.
             while contained(|| self.begin_anew()).is_none() {}
@@ -82,11 +82,11 @@ impl Desk {
             if let Err(error) = self.write() {
                 self.group.refuse(&error);
             }
-            if let Some(reason) = self.group.trouble() {
-                self.counts.metrics.failed();
+            if let Some(reason) = unavailable(&self.group.outcomes) {
+                self.beside.metrics.failed();
                 self.complaints.hear(reason);
             }
-            self.counts.commits.fetch_add(1, Ordering::Relaxed);
+            self.beside.commits.fetch_add(1, Ordering::Relaxed);
             self.group.answer();
         }
     }
@@ -102,13 +102,13 @@ impl Desk {
             None => self.reopen()?,
         };
         let conn = self.conn.insert(conn);
-        if self.counts.restart_log.swap(false, Ordering::AcqRel) {
+        if self.beside.restart_log.swap(false, Ordering::AcqRel) {
             housekeeping::begin_log_anew(conn);
         }
         let (started, rows) = (Instant::now(), conn.total_changes());
-        let ended = self.group.commit(conn, &mut self.claims, self.commit);
-        self.counts.metrics.committed(started.elapsed(), self.group.len(), conn.total_changes() - rows);
-        if ended == Err(Stuck) {
+        let committed = self.group.commit(conn, &mut self.claims, self.commit);
+        self.beside.metrics.committed(started.elapsed(), self.group.outcomes.len(), conn.total_changes() - rows);
+        if committed == Err(Stuck) {
             tracing::error!("a transaction could neither be committed nor rolled back: its connection is given up");
             self.conn = None;
         }
@@ -146,6 +146,14 @@ impl Desk {
 /// The housekeeper moves pages out of the log in the background; a commit never waits for that.
 fn prepare(conn: &Connection) -> Result<(), StoreError> {
     Ok(conn.pragma_update(None, "wal_autocheckpoint", 0)?)
+}
+
+/// Why the store could not be used, when that is what became of a job.
+fn unavailable(outcomes: &VecDeque<Result<(), StoreError>>) -> Option<&str> {
+    outcomes.iter().find_map(|outcome| match outcome {
+        Err(StoreError::Unavailable(reason) | StoreError::Unsettled(reason)) => Some(reason.as_str()),
+        _ => None,
+    })
 }
 
 /// Tells of trouble once and again at intervals, not with each try: the log may be on the same full disk.

@@ -19,7 +19,7 @@ pub type Commit = fn(&Connection) -> rusqlite::Result<()>;
 pub struct Group {
     jobs: VecDeque<Box<dyn Job>>,
     /// One a job, in order, as far as they have run.
-    outcomes: VecDeque<Result<(), StoreError>>,
+    pub outcomes: VecDeque<Result<(), StoreError>>,
     stage: Stage,
 }
 
@@ -46,18 +46,6 @@ impl Group {
         let mut jobs = VecDeque::from([first]);
         jobs.extend(queue.try_iter().take(LARGEST - 1));
         Self { jobs, ..Self::default() }
-    }
-
-    pub fn len(&self) -> usize {
-        self.jobs.len()
-    }
-
-    /// Why the store could not be used, when that is what became of a job.
-    pub fn trouble(&self) -> Option<&str> {
-        self.outcomes.iter().find_map(|outcome| match outcome {
-            Err(StoreError::Unavailable(reason) | StoreError::Unsettled(reason)) => Some(reason.as_str()),
-            _ => None,
-        })
     }
 
     /// Runs and commits all of it, or nothing.

@@ -71,7 +71,7 @@ impl Stage {
         )
         .unwrap();
         let presence = Presence::of(&conn, &path).unwrap();
-        let mut desk = Desk::new(conn, &path, presence, Counts::default()).unwrap();
+        let mut desk = Desk::new(conn, &path, presence, Beside::default()).unwrap();
         desk.commit = commit;
         let (jobs, queue) = unbounded();
         let other = connect(&path).unwrap();
