@@ -8,9 +8,11 @@ pub mod event;
 pub mod frame_log;
 mod frames;
 pub mod mailbox;
+mod positions;
 pub mod queue;
 pub mod state;
 mod turn_state;
+pub mod vitals;
 
 pub use effect::{AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Effect, Published};
 pub use event::{Begin, Cast, Event, Intent, OnBusy, QueueChange, Select, Ticket};

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorRef};
-use tokio::sync::oneshot;
+use tokio::sync::{TryAcquireError, oneshot};
 use tokio_util::task::TaskTracker;
 
 use crate::{
@@ -12,11 +12,14 @@ use crate::{
         frame_log::FrameLog, mailbox::ConversationMsg,
     },
     ports::{
-        Clock,
+        Clock, Observer,
         journal::{Journal, JournalError},
     },
     turn::{Planner, TurnPlan},
-    village::{Handle, Upkeep, Village, VillageMsg, WindowCache},
+    village::{
+        ActorFeed, ActorView, Census, Feed, Handle, Intervention, Quarantined, Totals, Upkeep, Village, VillageMsg,
+        WindowCache, Wish,
+    },
     vocabulary::{ConversationId, ErrorCode, TurnId},
 };
 
@@ -31,6 +34,9 @@ const LAST_COMMITS: Duration = Duration::from_secs(5);
 pub struct Engine {
     village: ActorRef<VillageMsg>,
     turns: TaskTracker,
+    observer: Arc<dyn Observer>,
+    windows: Arc<WindowCache>,
+    feed: Arc<Feed>,
 }
 
 /// The Village's actor could not be started.
@@ -55,6 +61,9 @@ pub enum EngineError {
     NoAnswer,
     #[error("Hamlet is being stopped")]
     ShuttingDown,
+    /// The Conversation's actor failed too often, and is not woken before an operator releases it.
+    #[error("the conversation is quarantined")]
+    Quarantined,
 }
 
 impl EngineError {
@@ -81,6 +90,7 @@ impl EngineError {
             }
             Self::MailboxFull => ErrorCode::MailboxFull,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
+            Self::Quarantined => ErrorCode::Quarantined,
         }
     }
 }
@@ -94,14 +104,24 @@ impl Engine {
         journal: Arc<dyn Journal>,
         planner: Arc<dyn Planner>,
         clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
         upkeep: Upkeep,
     ) -> Result<Self, NotStarted> {
         let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
         let turns = TaskTracker::new();
-        let ports = Arc::new(Ports { journal, planner, clock, windows, turns: turns.clone() });
+        let feed = Arc::new(Feed::default());
+        let ports = Ports {
+            journal,
+            planner,
+            clock,
+            observer: Arc::clone(&observer),
+            windows: Arc::clone(&windows),
+            turns: turns.clone(),
+        };
+        let village = Village { ports: Arc::new(ports), upkeep, feed: Arc::clone(&feed) };
         let (village, _joined) =
-            Actor::spawn(None, Village { ports, upkeep }, ()).await.map_err(|error| NotStarted(error.to_string()))?;
-        Ok(Self { village, turns })
+            Actor::spawn(None, village, ()).await.map_err(|error| NotStarted(error.to_string()))?;
+        Ok(Self { village, turns, observer, windows, feed })
     }
 
     /// Begins a turn. Answers once its admission is durable; until then nothing of it is visible.
@@ -188,6 +208,74 @@ impl Engine {
         drop(self.village.cast(VillageMsg::Delete { conversation }));
     }
 
+    /// What every awake actor, and every Conversation that somebody watches, has published of itself, in the order of
+    /// their ids. Waits for no actor.
+    ///
+    /// # Errors
+    /// Shutting down.
+    pub async fn actors(&self) -> Result<Vec<ActorView>, EngineError> {
+        self.census(Census::All).await
+    }
+
+    /// Likewise of one; None when nobody is awake or watching there.
+    ///
+    /// # Errors
+    /// Shutting down.
+    pub async fn actor(&self, conversation: ConversationId) -> Result<Option<ActorView>, EngineError> {
+        Ok(self.census(Census::One(conversation)).await?.pop())
+    }
+
+    /// All of them in numbers.
+    ///
+    /// # Errors
+    /// Shutting down.
+    pub async fn totals(&self) -> Result<Totals, EngineError> {
+        let cards = self.ask_village(|answer| VillageMsg::Census { of: Census::All, answer }).await?;
+        Ok(Totals::of(&cards))
+    }
+
+    /// Views as they change.
+    pub fn watch_actors(&self) -> ActorFeed {
+        self.feed.subscribe(self.clone())
+    }
+
+    /// Ends the actor, whatever it is at, and wakes the next one: what ran ends as failed, with everything kept, and
+    /// watchers stay.
+    ///
+    /// # Errors
+    /// Shutting down.
+    pub async fn restart(&self, conversation: ConversationId) -> Result<Intervention, EngineError> {
+        self.intervene(conversation, Wish::Restart).await
+    }
+
+    /// Lets an idle actor sleep.
+    ///
+    /// # Errors
+    /// Shutting down.
+    pub async fn retire(&self, conversation: ConversationId) -> Result<Intervention, EngineError> {
+        self.intervene(conversation, Wish::Retire).await
+    }
+
+    /// Lets a quarantined Conversation be woken again; the next request does.
+    ///
+    /// # Errors
+    /// Shutting down.
+    pub async fn release(&self, conversation: ConversationId) -> Result<Intervention, EngineError> {
+        self.intervene(conversation, Wish::Release).await
+    }
+
+    async fn intervene(&self, conversation: ConversationId, wish: Wish) -> Result<Intervention, EngineError> {
+        self.ask_village(|answer| VillageMsg::Intervene { conversation, wish, answer }).await
+    }
+
+    /// The Village hands out what is published; the views are put together here, so that it is not kept from its work.
+    pub(crate) async fn census(&self, of: Census) -> Result<Vec<ActorView>, EngineError> {
+        let cards = self.ask_village(|answer| VillageMsg::Census { of, answer }).await?;
+        let mut views: Vec<ActorView> = cards.iter().map(|card| card.view(&self.windows)).collect();
+        views.sort_unstable_by_key(|view| view.conversation_id);
+        Ok(views)
+    }
+
     /// Lets turns that are admitted or run come to their end until the deadline, then ends them with everything stored, wakes
     /// nobody any more, closes all readers and stops the actors. The caller has stopped admitting before.
     pub async fn shut_down(&self, deadline: Duration) {
@@ -202,7 +290,10 @@ impl Engine {
         if tokio::time::timeout(LAST_COMMITS, self.turns.wait()).await.is_err() {
             tracing::error!(turns = self.turns.len(), "turns whose end could not be stored are left to the next start");
         }
-        drop(self.village.cast(VillageMsg::CloseLogs));
+        // Waited for: being stopped would overtake it, and readers would find their log gone instead of closed.
+        if self.ask_village(|answer| VillageMsg::CloseLogs { answer }).await.is_err() {
+            tracing::error!("the village has gone before it could close its logs");
+        }
         self.village.drain_children_and_wait(Some(Duration::from_secs(2))).await;
         self.village.stop(None);
     }
@@ -215,8 +306,17 @@ impl Engine {
         question: impl Fn(oneshot::Sender<T>, tokio::sync::OwnedSemaphorePermit) -> ConversationMsg,
     ) -> Result<T, EngineError> {
         for _ in 0..3 {
-            let handle: Handle = self.ask_village(|answer| VillageMsg::Find { conversation, answer }).await?;
-            let permit = handle.mailbox.try_acquire_owned().map_err(|_| EngineError::MailboxFull)?;
+            let found = self.ask_village(|answer| VillageMsg::Find { conversation, answer }).await?;
+            let handle: Handle = found.map_err(|Quarantined| EngineError::Quarantined)?;
+            let permit = match handle.mailbox.try_acquire_owned() {
+                Ok(permit) => permit,
+                Err(TryAcquireError::NoPermits) => {
+                    self.observer.mailbox_full();
+                    return Err(EngineError::MailboxFull);
+                }
+                // It went to sleep in between.
+                Err(TryAcquireError::Closed) => continue,
+            };
             let (answer, answered) = oneshot::channel();
             if handle.actor.cast(question(answer, permit)).is_err() {
                 tokio::task::yield_now().await;

@@ -17,7 +17,10 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use super::request_id::RequestId;
-use crate::store::StoreError;
+use crate::{metrics::http::RefusedWith, store::StoreError};
+
+/// Before somebody who is told of a quarantine asks again: an operator acts in minutes, not in seconds.
+const QUARANTINE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is told of what is not told.
 pub const INTERNAL: &str = "Something went wrong inside Hamlet. The log has more.";
@@ -87,12 +90,16 @@ pub fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::NotLeased
         | ErrorCode::SettingPinned
         | ErrorCode::NotQueued
+        | ErrorCode::NotAwake
+        | ErrorCode::NotQuarantined
         | ErrorCode::Conflict => StatusCode::CONFLICT,
         ErrorCode::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         ErrorCode::IdempotencyMismatch => StatusCode::UNPROCESSABLE_ENTITY,
         ErrorCode::RateLimited | ErrorCode::MailboxFull | ErrorCode::QueueFull => StatusCode::TOO_MANY_REQUESTS,
-        ErrorCode::StoreUnavailable | ErrorCode::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::StoreUnavailable | ErrorCode::ShuttingDown | ErrorCode::Quarantined => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         // Codes that a stream tells; over HTTP they are the server's fault.
         ErrorCode::ProviderError
         | ErrorCode::ReplyTooLong
@@ -139,6 +146,7 @@ pub async fn render(request: Request, next: Next) -> Response {
             None => return response,
         },
     };
+    response.extensions_mut().insert(RefusedWith(error.code));
     let status = status_of(error.code);
     let mut body = body(&error);
     body.insert("requestId".to_owned(), json!(id.0));
@@ -240,6 +248,10 @@ impl From<EngineError> for ApiError {
             }
             EngineError::MailboxFull => {
                 Self::new(code, "Too many requests wait for this Conversation.").after(Duration::from_secs(1))
+            }
+            EngineError::Quarantined => {
+                let message = "This Conversation failed again and again inside Hamlet. An operator can release it.";
+                Self::new(code, message).after(QUARANTINE_PATIENCE)
             }
             EngineError::ShuttingDown => Self::new(code, "Hamlet is being stopped.").after(Duration::from_secs(5)),
             EngineError::Refused(BeginRefusal::Store(_)) | EngineError::NotChanged(ChangeRefusal::Store(_))

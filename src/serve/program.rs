@@ -88,7 +88,9 @@ async fn run(config: Config) -> Result<(), StartError> {
         found: found(&clients, &config.providers).await,
         pins: pins(&config.village)?,
         providers: Arc::new(RealProviders(clients)),
+        journal: Box::new(|store| Arc::new(store)),
         upkeep: Upkeep::default(),
+        metrics_token: config.metrics_token.clone(),
         deadline: config.shutdown_deadline,
     };
     let server = Server::start(setup).await?;

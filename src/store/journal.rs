@@ -13,7 +13,12 @@ use hamlet_actors::{
 };
 use rusqlite::Connection;
 
-use super::{Store, StoreError, batch, messages, queue, recovery, writer::Job};
+use super::{
+    Store, StoreError, batch, messages, queue,
+    recovery::{self, EndedLeft},
+    writer::Job,
+};
+use crate::metrics::store::StoreMetrics;
 
 /// Conversations that the writer remembers at most; others are read again.
 const REMEMBERED: usize = 100_000;
@@ -176,7 +181,14 @@ impl Journal for Store {
     }
 
     fn claim(&self, conversation: ConversationId, cause: Leftover, done: Done<Claimed>) {
-        self.inner.writer.submit(Box::new(ClaimJob { conversation, cause, claimed: None, done }));
+        self.inner.writer.submit(Box::new(ClaimJob {
+            conversation,
+            cause,
+            metrics: self.inner.metrics.clone(),
+            ended: 0,
+            claimed: None,
+            done,
+        }));
     }
 
     fn history(
@@ -217,6 +229,9 @@ impl Job for BatchJob {
 struct ClaimJob {
     conversation: ConversationId,
     cause: Leftover,
+    metrics: StoreMetrics,
+    /// Turns that this claim ended.
+    ended: u64,
     claimed: Option<Claimed>,
     done: Done<Claimed>,
 }
@@ -226,7 +241,8 @@ impl Job for ClaimJob {
         let known = claims.of(conn, self.conversation)?;
         let claim = Claim { epoch: known.epoch + 1, ..known };
         claims.raise(self.conversation, claim);
-        let last_seq = recovery::end_running(conn, claims, claim.key, self.cause)?;
+        let EndedLeft { last_seq, turns } = recovery::end_running(conn, claims, claim.key, self.cause)?;
+        self.ended = turns;
         let title = conn
             .prepare_cached("UPDATE conversations SET epoch = ?2, last_seq = max(last_seq, ?3) WHERE key = ?1 RETURNING title, last_seq")?
             .query_row((claim.key, claim.epoch, last_seq), |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -241,7 +257,10 @@ impl Job for ClaimJob {
     }
 
     fn done(self: Box<Self>, outcome: Result<(), StoreError>) {
-        let Self { claimed, done, .. } = *self;
+        let Self { claimed, done, cause, ended, metrics, .. } = *self;
+        if outcome.is_ok() {
+            metrics.recovered(cause, ended);
+        }
         done(outcome.and_then(|()| claimed.ok_or(StoreError::NotFound)).map_err(journal_error));
     }
 }

@@ -18,6 +18,7 @@ use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::{StoreError, housekeeping, journal::Claims};
+use crate::metrics::store::StoreMetrics;
 
 /// Jobs in one transaction at most: keeps the wait of the first one bounded.
 const GROUP: usize = 4096;
@@ -49,7 +50,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub fn start(conn: Connection, path: &Path) -> Result<Self, StoreError> {
+    pub fn start(conn: Connection, path: &Path, metrics: StoreMetrics) -> Result<Self, StoreError> {
         let (jobs, queue) = unbounded::<Box<dyn Job>>();
         let commits = Arc::new(AtomicU64::new(0));
         // The housekeeper moves pages out of the log in the background; a commit never waits for that.
@@ -58,7 +59,7 @@ impl Writer {
         housekeeping::start(path, Arc::downgrade(&alive), Arc::clone(&commits), Arc::clone(&restart), jobs.clone())?;
         thread::Builder::new()
             .name("store-write".to_owned())
-            .spawn(move || write_all(&conn, &queue, &commits, &restart))
+            .spawn(move || write_all(&conn, &queue, &commits, &restart, &metrics))
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
         Ok(Self { jobs, waiting: Semaphore::new(WAITING), _alive: alive })
     }
@@ -111,7 +112,13 @@ fn closed() -> StoreError {
     StoreError::Unavailable("the store is closed".to_owned())
 }
 
-fn write_all(conn: &Connection, queue: &Receiver<Box<dyn Job>>, commits: &AtomicU64, restart: &AtomicBool) {
+fn write_all(
+    conn: &Connection,
+    queue: &Receiver<Box<dyn Job>>,
+    commits: &AtomicU64,
+    restart: &AtomicBool,
+    metrics: &StoreMetrics,
+) {
     let mut claims = Claims::default();
     let mut complaints = Complaints::default();
     // Ends when the last sender is gone.
@@ -121,8 +128,13 @@ fn write_all(conn: &Connection, queue: &Receiver<Box<dyn Job>>, commits: &Atomic
         }
         let mut group = vec![first];
         group.extend(queue.try_iter().take(GROUP - 1));
+        let (started, rows) = (Instant::now(), conn.total_changes());
         let outcomes = commit_group(conn, &mut claims, &mut group);
-        complaints.hear(&outcomes);
+        metrics.committed(started.elapsed(), group.len(), conn.total_changes() - rows);
+        if let Some(reason) = unavailable(&outcomes) {
+            metrics.failed();
+            complaints.hear(reason);
+        }
         commits.fetch_add(1, Ordering::Relaxed);
         for (job, outcome) in group.into_iter().zip(outcomes) {
             if catch_unwind(AssertUnwindSafe(|| job.done(outcome))).is_err() {
@@ -205,6 +217,14 @@ fn refuse_all(jobs: usize, why: &StoreError) -> Vec<Result<(), StoreError>> {
     (0..jobs).map(|_| Err(StoreError::Unavailable(reason.clone()))).collect()
 }
 
+/// Why the store could not be used, when that is what became of a job.
+fn unavailable(outcomes: &[Result<(), StoreError>]) -> Option<&str> {
+    outcomes.iter().find_map(|outcome| match outcome {
+        Err(StoreError::Unavailable(reason)) => Some(reason.as_str()),
+        _ => None,
+    })
+}
+
 /// Tells of trouble once and again at intervals, not with each try: the log may be on the same full disk.
 #[derive(Default)]
 struct Complaints {
@@ -213,15 +233,12 @@ struct Complaints {
 }
 
 impl Complaints {
-    fn hear(&mut self, outcomes: &[Result<(), StoreError>]) {
-        let Some(StoreError::Unavailable(reason)) = outcomes.iter().find_map(|outcome| outcome.as_ref().err()) else {
-            return;
-        };
+    fn hear(&mut self, reason: &str) {
         if self.told.is_some_and(|told| told.elapsed() < COMPLAIN_EVERY) {
             self.untold += 1;
             return;
         }
-        tracing::error!(%reason, before = self.untold, "a group of changes could not be committed");
+        tracing::error!(reason, before = self.untold, "a group of changes could not be committed");
         (self.told, self.untold) = (Some(Instant::now()), 0);
     }
 }

@@ -4,6 +4,7 @@
 
 mod exits;
 mod faults;
+mod inspection;
 mod recovery;
 mod regenerate;
 mod talk;

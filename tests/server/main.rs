@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
 
+mod admin;
 mod gates;
+mod metrics;
 mod queue;
 mod resume;
 mod several;

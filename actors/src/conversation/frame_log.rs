@@ -12,7 +12,11 @@ use tokio::sync::{Notify, watch};
 pub use stretch::{Form, Line, Stretch};
 
 use self::log::Log;
-use crate::vocabulary::{Frame, MessageId, Piece, TurnId};
+use super::positions::{Position, Positions};
+use crate::{
+    village::Mark,
+    vocabulary::{Frame, MessageId, Piece, TurnId},
+};
 
 /// What the log tells a reader that stands at a cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,25 +46,43 @@ pub enum Closing {
 #[derive(Debug)]
 pub struct FrameLog {
     log: watch::Sender<Log>,
+    positions: Positions,
     arrivals: Notify,
 }
 
 impl Default for FrameLog {
     fn default() -> Self {
-        Self { log: watch::Sender::new(Log::default()), arrivals: Notify::new() }
+        Self { log: watch::Sender::new(Log::default()), positions: Positions::default(), arrivals: Notify::new() }
     }
 }
 
 impl FrameLog {
+    /// A log whose readers' coming and going is told to whoever inspects.
+    pub fn marking(mark: Arc<Mark>) -> Self {
+        Self { positions: Positions::marking(mark), ..Self::default() }
+    }
+
     /// A reader that is woken by what comes from now on.
     pub fn watch(&self) -> Watcher {
-        let watcher = Watcher { log: self.log.subscribe(), told: self.log.borrow().told };
+        let told = self.log.borrow().told;
+        let watcher = Watcher { log: self.log.subscribe(), position: self.positions.join(), told };
         self.arrivals.notify_waiters();
         watcher
     }
 
     pub fn watchers(&self) -> usize {
         self.log.receiver_count()
+    }
+
+    /// How many frames each reader is behind, the slowest first. While nobody is awake there is nothing to be behind of.
+    pub fn lags(&self) -> Vec<u64> {
+        let head = self.head().unwrap_or(0);
+        self.positions.behind(head)
+    }
+
+    /// Bytes of frames held, about.
+    pub fn weight(&self) -> usize {
+        self.log.borrow().weight()
     }
 
     /// Resolves when nobody watches (at once, when nobody does).
@@ -188,15 +210,17 @@ impl FrameLog {
 }
 
 /// One reader's wake-up. The cursor is the reader's own.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Watcher {
     log: watch::Receiver<Log>,
+    position: Position,
     told: u64,
 }
 
 impl Watcher {
     /// What there is behind the cursor. Marks the log as seen.
     pub fn look(&mut self, cursor: u64) -> Look {
+        self.position.stand_at(cursor);
         let log = self.log.borrow_and_update();
         if log.told > self.told {
             self.told = log.told;

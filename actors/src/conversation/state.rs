@@ -4,6 +4,7 @@
 mod asking;
 mod flights;
 mod settling;
+mod standing;
 
 use std::collections::VecDeque;
 
@@ -17,7 +18,7 @@ use super::{
     effect::{AbortRefusal, Answer, BeginRefusal, CancelReason, ChangeRefusal, Effect},
     event::{Event, Ticket},
     queue::Asked,
-    turn_state::{InFlight, Next, TakingUp, Turn},
+    turn_state::{InFlight, Next, TakingUp, Then, Turn},
 };
 
 /// The fold of a Message that runs longer is stored apart, so that it keeps no old rows in the Journal.

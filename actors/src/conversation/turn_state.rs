@@ -27,6 +27,9 @@ pub struct Turn {
     pub model: (ProviderId, String),
     /// The reply's place in the transcript.
     pub position: i64,
+    pub hop: Hop,
+    /// Which of its answers the turn is at, from 1.
+    pub step: u32,
     /// The fold of everything that was handed to the Journal, the batch in flight included.
     pub body: Body,
     /// Arrived while a batch was in flight.
@@ -47,7 +50,6 @@ pub struct Turn {
     pub supersedes: Vec<MessageId>,
     /// Something left the transcript for it: a window that was cached does not hold any more.
     pub branched: bool,
-    pub hop: Hop,
     /// When the fold was last stored apart from the Journal's pieces.
     pub folded_at: Timestamp,
     pub fold_due: bool,
@@ -68,6 +70,8 @@ impl Turn {
             provider_name: begin.provider_name,
             model: begin.model,
             position: reply.position,
+            hop: reply.hop,
+            step: 1,
             body: Body::default(),
             pending: Vec::new(),
             reporting: false,
@@ -79,7 +83,6 @@ impl Turn {
             cursor: place.cursor,
             supersedes: reply.supersedes.clone(),
             branched,
-            hop: begin.hop,
             folded_at: begin.now,
             fold_due: false,
         }
@@ -89,6 +92,7 @@ impl Turn {
     pub fn begin_step(&mut self, reply: &NewMessage, now: Timestamp) {
         self.message = reply.id;
         self.position = reply.position;
+        self.step += 1;
         self.body = Body::default();
         self.pending.clear();
         self.reporting = false;

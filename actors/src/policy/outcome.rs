@@ -187,6 +187,13 @@ pub fn internal() -> MessageError {
     own(ErrorCode::Internal, ErrorKind::Server, "Something went wrong inside Hamlet. What had arrived is kept.")
 }
 
+/// What is stored with the last Message of a Conversation that is put aside.
+pub fn quarantined() -> MessageError {
+    let message = "This Conversation failed again and again inside Hamlet, so it was put aside. An operator can release it. \
+                   What had arrived is kept.";
+    MessageError { retryable: false, ..own(ErrorCode::Quarantined, ErrorKind::Server, message) }
+}
+
 fn too_long(provider: &str) -> MessageError {
     MessageError {
         code: ErrorCode::ReplyTooLong,

@@ -43,6 +43,10 @@ impl Window {
         &self.said
     }
 
+    pub fn chars(&self) -> usize {
+        self.chars
+    }
+
     /// Whether this window holds all that was said just before `position`: a gap means that it must be read anew.
     pub fn reaches(&self, position: i64) -> bool {
         self.said.last().map_or(position == 0, |said| said.position + 1 == position)

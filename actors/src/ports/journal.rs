@@ -58,6 +58,8 @@ pub enum Leftover {
     Interrupted,
     /// The actor or its turn failed.
     Failed,
+    /// The actor failed too often and is not woken any more.
+    Quarantined,
 }
 
 /// The Conversation as its new instance finds it. Nothing of it is running any more.

@@ -13,11 +13,7 @@ pub struct Buffer {
 impl Buffer {
     /// Answers how many bytes were added, about.
     pub fn push(&mut self, delta: Delta) -> usize {
-        let added = match &delta {
-            Delta::Text(text) | Delta::Reasoning(text) => text.len(),
-            Delta::Call(call) => call.arguments.len() + 64,
-            Delta::Opaque(_) | Delta::Part(_) => 256,
-        };
+        let added = delta.bytes();
         self.bytes += added;
         merge(&mut self.deltas, [delta]);
         added

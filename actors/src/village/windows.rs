@@ -34,6 +34,11 @@ impl WindowCache {
         self.cache.get(&conversation)
     }
 
+    /// For whoever only looks: leaves the order in which windows are forgotten as it is.
+    pub fn peek(&self, conversation: ConversationId) -> Option<Arc<Window>> {
+        self.cache.peek(&conversation)
+    }
+
     pub fn put(&self, conversation: ConversationId, window: Arc<Window>) {
         self.cache.insert(conversation, window);
     }

@@ -55,6 +55,10 @@ codes! {
     SettingPinned = "SETTING_PINNED",
     /// The name is taken, or something still refers to what was to be deleted.
     Conflict = "CONFLICT",
+    /// An operator's wish for an actor where nobody is awake.
+    NotAwake = "NOT_AWAKE",
+    /// An operator's release of a Conversation that is not quarantined.
+    NotQuarantined = "NOT_QUARANTINED",
     BodyTooLarge = "BODY_TOO_LARGE",
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE",
     IdempotencyMismatch = "IDEMPOTENCY_MISMATCH",
@@ -64,6 +68,8 @@ codes! {
     QueueFull = "QUEUE_FULL",
     StoreUnavailable = "STORE_UNAVAILABLE",
     ShuttingDown = "SHUTTING_DOWN",
+    /// The Conversation failed again and again, and is put aside until an operator releases it.
+    Quarantined = "QUARANTINED",
     /// The Provider refused, or failed in the middle.
     ProviderError = "PROVIDER_ERROR",
     /// The Provider could not be reached, or fell silent beyond the limit.

@@ -15,6 +15,17 @@ pub enum Delta {
     Part(Part),
 }
 
+impl Delta {
+    /// What it holds in memory, about.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Reasoning(text) => text.len(),
+            Self::Call(call) => call.arguments.len() + 64,
+            Self::Opaque(_) | Self::Part(_) => 256,
+        }
+    }
+}
+
 /// A tool call as the stream gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallDelta {

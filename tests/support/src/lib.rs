@@ -10,7 +10,7 @@ mod village;
 
 pub use clock::StoppedClock;
 pub use scripted::{Script, ScriptedProvider};
-pub use server::{Answer, Client, Events, TestServer};
+pub use server::{Answer, Client, Events, SCRAPER, TestServer};
 pub use several::{Connection, Several};
 pub use socket::Socket;
 pub use village::{Tab, TestClock, TestVillage};

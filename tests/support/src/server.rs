@@ -28,6 +28,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ScriptedProvider;
 
+/// What a scraper of a test server brings.
+pub const SCRAPER: &str = "the scraper's own token";
+
 /// Whatever is asked for, the played Provider answers.
 struct Played(Arc<ScriptedProvider>);
 
@@ -70,7 +73,9 @@ impl TestServer {
             found: Vec::new(),
             pins: Pins::default(),
             providers: Arc::new(Played(provider.clone())),
+            journal: Box::new(|store| Arc::new(store)),
             upkeep: Upkeep { sweep_every: Duration::from_millis(100), ..Upkeep::default() },
+            metrics_token: Some(SCRAPER.into()),
             deadline: Duration::from_millis(200),
         };
         let server = Server::start(setup).await.unwrap();
@@ -92,6 +97,21 @@ impl TestServer {
         running.await.unwrap();
         let mut next = Self::over(folder, AccountsOptions::default(), OriginRules::default()).await;
         next.admin = Client { address: next.address, ..admin };
+        next
+    }
+
+    /// As after `kill -9`: another server opens a copy of the file as it is at this moment. The first goes on unnoticed;
+    /// whoever was signed in there is signed in here.
+    pub async fn killed_and_restarted(&self) -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        for file in ["hamlet.db", "hamlet.db-wal"] {
+            let from = self.folder.path().join(file);
+            if from.exists() {
+                std::fs::copy(from, folder.path().join(file)).unwrap();
+            }
+        }
+        let mut next = Self::over(folder, AccountsOptions::default(), OriginRules::default()).await;
+        next.admin = Client { address: next.address, ..self.admin.clone() };
         next
     }
 

@@ -7,6 +7,7 @@ use std::{
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
     },
     time::Duration,
 };
@@ -19,21 +20,41 @@ use hamlet_actors::{
         frame_log::{FrameLog, Look, Watcher},
     },
     engine::{Engine, EngineError},
-    ports::{Clock, Provider, SystemClock},
+    ports::{Clock, Provider, SystemClock, Unobserved},
     turn::{Planned, Planner, TurnPlan, Unanswered, WhenUnwatched},
     village::Upkeep,
     vocabulary::{
-        Author, AuthorKind, ConversationId, Frame, Hop, MessageError, MessageId, ModelParams, Npc, NpcId, PlayerId,
-        Timestamp, Transcript, TurnId,
+        Author, AuthorKind, ConversationId, Frame, Hop, MessageError, MessageId, MessageStatus, ModelParams, Npc,
+        NpcId, PlayerId, Timestamp, Transcript, TurnId,
     },
 };
 
+use tokio::sync::oneshot;
+
 use crate::ScriptedProvider;
 
-/// The machine's clock, which panics in whoever asks it next when the test says so.
+/// The machine's clock, which panics in whoever asks it next, or holds him up, when the test says so.
 #[derive(Debug, Default)]
 pub struct TestClock {
     panics: AtomicBool,
+    holds: Mutex<Option<(oneshot::Sender<()>, mpsc::Receiver<()>)>>,
+}
+
+/// Someone who asked for the time and waits for it, with his whole thread.
+pub struct HeldUp {
+    held: oneshot::Receiver<()>,
+    go_on: mpsc::Sender<()>,
+}
+
+impl HeldUp {
+    /// Resolves when somebody is held up.
+    pub async fn held(&mut self) {
+        (&mut self.held).await.unwrap();
+    }
+
+    pub fn release(self) {
+        self.go_on.send(()).unwrap();
+    }
 }
 
 impl TestClock {
@@ -41,11 +62,25 @@ impl TestClock {
     pub fn panic_next(&self) {
         self.panics.store(true, Ordering::SeqCst);
     }
+
+    /// The next one who asks for the time waits until the test lets him go. For runtimes with threads to spare.
+    pub fn hold_next(&self) -> HeldUp {
+        let (holding, held) = oneshot::channel();
+        let (go_on, going_on) = mpsc::channel();
+        *self.holds.lock().unwrap() = Some((holding, going_on));
+        HeldUp { held, go_on }
+    }
 }
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         assert!(!self.panics.swap(false, Ordering::SeqCst), "as the test asked");
+        let held = self.holds.lock().unwrap().take();
+        if let Some((holding, going_on)) = held {
+            holding.send(()).unwrap();
+            // The test may have failed meanwhile.
+            let (Ok(()) | Err(_)) = going_on.recv();
+        }
         SystemClock.now()
     }
 }
@@ -162,7 +197,8 @@ impl TestVillage {
             asked: AtomicUsize::new(0),
         });
         let journal = Arc::new(store.clone());
-        let engine = Engine::start(journal, planner.clone(), clock.clone(), upkeep).await.unwrap();
+        let engine =
+            Engine::start(journal, planner.clone(), clock.clone(), Arc::new(Unobserved), upkeep).await.unwrap();
         let when_unwatched = WhenUnwatched::Finish;
         Self { store, engine, clock, planner, provider, conversation, player, npc, when_unwatched, folder }
     }
@@ -265,6 +301,21 @@ impl TestVillage {
     /// The newest stored Message.
     pub async fn newest(&self) -> Stored {
         self.stored().await.pop().unwrap()
+    }
+
+    /// Once this Message has its end in the store.
+    pub async fn ended(&self, message: MessageId) -> Stored {
+        let ending = async {
+            loop {
+                let found = self.stored().await.into_iter().find(|stored| stored.message.id == message);
+                if let Some(ended) = found.filter(|stored| stored.message.status != MessageStatus::Running) {
+                    return ended;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(10), ending).await;
+        waited.unwrap_or_else(|_| panic!("the message did not end"))
     }
 
     /// A tab that watches from this cursor on.

@@ -148,6 +148,11 @@ impl Log {
         }
     }
 
+    /// Bytes held, about.
+    pub fn weight(&self) -> usize {
+        self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
+    }
+
     /// Frames behind the cursor; neighbours of one run become one frame with the seq of the last, as long as there is room.
     pub fn lines(&self, cursor: u64, limit: usize) -> Vec<Line> {
         let first = self.first_behind(cursor);
