@@ -81,7 +81,9 @@ impl EngineError {
             Self::Refused(BeginRefusal::Store(error))
             | Self::NotAborted(AbortRefusal::Store(error))
             | Self::NotChanged(ChangeRefusal::Store(error)) => match error {
-                JournalError::Unavailable(_) => ErrorCode::StoreUnavailable,
+                JournalError::Unavailable(_) | JournalError::Unsettled(_) | JournalError::Unknown(_) => {
+                    ErrorCode::StoreUnavailable
+                }
                 JournalError::Gone => ErrorCode::NotFound,
                 JournalError::Fenced | JournalError::Refused(_) => ErrorCode::Internal,
             },
