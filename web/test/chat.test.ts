@@ -255,10 +255,11 @@ test("the same text said in another way is another request", async () => {
 function waits(stream: FakeStream, id: string, position: number, text: string, clientId?: string): void {
   const begun = start(id, "player", clientId);
   assert.ok(begun.type === "start");
-  stream.say({ ...begun, turnId: `turn-${id}`, message: { ...begun.message, position, status: "queued" } }, String(position));
-  stream.say({ type: "part", messageId: id, index: 0, part: { type: "text", text } }, String(position + 1));
+  const seq = position % (WAITING / 2);
+  stream.say({ ...begun, turnId: `turn-${id}`, message: { ...begun.message, position, status: "queued" } }, String(seq));
+  stream.say({ type: "part", messageId: id, index: 0, part: { type: "text", text } }, String(seq + 1));
   const turn = { id: `turn-${id}`, state: "queued" } as const;
-  stream.say({ type: "finish", messageId: id, status: "queued", finishReason: null, usage: null, turn, conversation: STAMP }, String(position + 2));
+  stream.say({ type: "finish", messageId: id, status: "queued", finishReason: null, usage: null, turn, conversation: STAMP }, String(seq + 2));
 }
 
 const ids = (entries: readonly { id: string }[]): string[] => entries.map(({ id }) => id);
@@ -273,7 +274,7 @@ test("what waits stands apart from what was said, and what steers comes first", 
   assert.deepEqual(ids(chat.waiting), ["q2", "q1"]);
 
   // It is taken up, in its place.
-  stream.say(start("q2", "player"), String(WAITING + 30));
+  stream.say(start("q2", "player"), "30");
   assert.deepEqual(ids(chat.waiting), ["q1"]);
 });
 
