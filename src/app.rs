@@ -50,6 +50,8 @@ pub struct App {
     pub closing: CancellationToken,
     /// What operators have asked for and is under way.
     pub deeds: TaskTracker,
+    /// WebSockets that are open.
+    pub sockets: TaskTracker,
     /// Something was deleted and waits to be purged.
     pub purge: Notify,
     /// When `/readyz` looked last, and what it saw.
@@ -131,6 +133,7 @@ impl App {
             stopping: CancellationToken::new(),
             closing: CancellationToken::new(),
             deeds: TaskTracker::new(),
+            sockets: TaskTracker::new(),
             purge: Notify::new(),
             readiness: Mutex::new(None),
         }))

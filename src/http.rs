@@ -16,6 +16,7 @@ pub mod providers;
 mod replay;
 pub mod request_id;
 pub mod settings;
+mod socket;
 pub mod transcript;
 pub mod turns;
 pub mod village;
@@ -51,6 +52,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(settings::routes())
         .merge(conversations::routes())
         .merge(frames::routes())
+        .merge(socket::routes())
         .merge(transcript::routes())
         .merge(turns::routes())
         .merge(messages::routes())

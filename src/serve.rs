@@ -120,8 +120,11 @@ impl Server {
         app.engine.shut_down(deadline).await;
         app.closing.cancel();
         connections.close();
-        if tokio::time::timeout(CONNECTIONS, connections.wait()).await.is_err() {
-            tracing::warn!(left = connections.len(), "connections that did not end are cut");
+        app.sockets.close();
+        let ended = async { tokio::join!(connections.wait(), app.sockets.wait()) };
+        if tokio::time::timeout(CONNECTIONS, ended).await.is_err() {
+            let left = connections.len() + app.sockets.len();
+            tracing::warn!(left, "connections that did not end are cut");
         }
         app.deeds.close();
         if tokio::time::timeout(CONNECTIONS, app.deeds.wait()).await.is_err() {

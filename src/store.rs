@@ -14,6 +14,8 @@ pub mod messages;
 mod migrations;
 pub mod npcs;
 pub mod oversight;
+mod panics;
+mod presence;
 pub mod providers;
 pub mod queue;
 mod readers;
@@ -28,7 +30,7 @@ use std::{
 };
 
 use hamlet_actors::ports::journal::Leftover;
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 use crate::metrics::store::StoreMetrics;
 pub use error::StoreError;
@@ -131,10 +133,20 @@ fn make_private(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A connection with the settings that every user of the file needs.
+/// A connection to the file, which is made when there is none.
 fn connect(path: &Path) -> Result<Connection, StoreError> {
     make_private(path)?;
-    let conn = Connection::open(path)?;
+    set_up(Connection::open(path)?)
+}
+
+/// Another connection to a file that is in use: one that has gone is not made again, empty.
+fn reconnect(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    set_up(Connection::open_with_flags(path, flags)?)
+}
+
+/// The settings that every user of the file needs.
+fn set_up(conn: Connection) -> Result<Connection, StoreError> {
     conn.busy_timeout(BUSY)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
     // FULL: a commit that was answered survives a power cut.

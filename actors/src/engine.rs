@@ -81,7 +81,9 @@ impl EngineError {
             Self::Refused(BeginRefusal::Store(error))
             | Self::NotAborted(AbortRefusal::Store(error))
             | Self::NotChanged(ChangeRefusal::Store(error)) => match error {
-                JournalError::Unavailable(_) => ErrorCode::StoreUnavailable,
+                JournalError::Unavailable(_) | JournalError::Unsettled(_) | JournalError::Unknown(_) => {
+                    ErrorCode::StoreUnavailable
+                }
                 JournalError::Gone => ErrorCode::NotFound,
                 JournalError::Fenced | JournalError::Refused(_) => ErrorCode::Internal,
             },
@@ -290,7 +292,10 @@ impl Engine {
         if tokio::time::timeout(LAST_COMMITS, self.turns.wait()).await.is_err() {
             tracing::error!(turns = self.turns.len(), "turns whose end could not be stored are left to the next start");
         }
-        drop(self.village.cast(VillageMsg::CloseLogs));
+        // Waited for: being stopped would overtake it, and readers would find their log gone instead of closed.
+        if self.ask_village(|answer| VillageMsg::CloseLogs { answer }).await.is_err() {
+            tracing::error!("the village has gone before it could close its logs");
+        }
         self.village.drain_children_and_wait(Some(Duration::from_secs(2))).await;
         self.village.stop(None);
     }

@@ -166,8 +166,8 @@ async fn stream(mut events: ProviderEvents, reports: Reports, buffer: &mut Buffe
     watch.ask();
     loop {
         if !buffer.is_empty() && reports.gate.pass() && !reports.send(buffer, watch) {
-            // The actor is gone, and its successor has ended this Message.
-            return Ending::Panicked;
+            // The actor is gone, with its Conversation or before a successor that has ended this Message: nobody asks how.
+            return Ending::Aborted;
         }
         tokio::select! {
             biased;

@@ -29,7 +29,12 @@ use crate::{
     app::App,
     auth::{SignedIn, Who},
     gates::admit::{self, Edited, Repeatable},
-    store::{Stored, branches, conversations, messages},
+    store::{
+        Stored,
+        branches::{self, Switch},
+        conversations::{self, ConversationRow},
+        messages,
+    },
 };
 
 /// A select reads what it changes before it asks; when the Conversation has moved on meanwhile, it reads again.
@@ -111,12 +116,7 @@ async fn select(
                 _ => Ok(StatusCode::NO_CONTENT),
             };
         };
-        let stamp = ConversationStamp { title: row.title, updated_at: row.updated_at };
-        let select = Select {
-            as_of: row.last_seq,
-            leaving: switch.leaving.into_iter().map(|stored| leaving(stored, &stamp)).collect(),
-            back: switch.back.into_iter().map(|stored| (stored.message.id, replay::frames(stored, &stamp))).collect(),
-        };
+        let select = selection(&row, switch);
         match app.engine.select(row.id, select).await {
             Ok(()) => return Ok(StatusCode::NO_CONTENT),
             Err(EngineError::NotChanged(ChangeRefusal::Stale)) => tokio::task::yield_now().await,
@@ -124,6 +124,16 @@ async fn select(
         }
     }
     Err(ApiError::new(ErrorCode::TurnInProgress, "The Conversation keeps moving; try again."))
+}
+
+/// What is asked of the Conversation so that a variant comes back, and the frames that tell of it.
+pub fn selection(row: &ConversationRow, switch: Switch) -> Select {
+    let stamp = ConversationStamp { title: row.title.clone(), updated_at: row.updated_at };
+    Select {
+        as_of: row.last_seq,
+        leaving: switch.leaving.into_iter().map(|stored| leaving(stored, &stamp)).collect(),
+        back: switch.back.into_iter().map(|stored| (stored.message.id, replay::frames(stored, &stamp))).collect(),
+    }
 }
 
 /// The one frame that tells of a Message's leaving.

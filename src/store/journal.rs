@@ -64,6 +64,25 @@ enum Lesson {
 }
 
 impl Claims {
+    /// What a writer has to know that begins while Messages run: each with the first row that it may need.
+    pub fn read(conn: &Connection) -> Result<Self, StoreError> {
+        let mut first_rows: HashMap<i64, i64> = HashMap::new();
+        let mut statement = conn.prepare("SELECT message_key, min(id) FROM journal GROUP BY message_key")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            first_rows.insert(row.get(0)?, row.get(1)?);
+        }
+        let mut claims = Self::default();
+        let mut statement = conn.prepare("SELECT id, key FROM messages WHERE status = 'running'")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let key = row.get(1)?;
+            let running = Running { key, first_row: first_rows.get(&key).copied() };
+            claims.running.insert(MessageId(super::rows::id(row, 0)?), running);
+        }
+        Ok(claims)
+    }
+
     /// The Conversation as the writer knows it, read once.
     pub fn of(&mut self, conn: &Connection, id: ConversationId) -> Result<Claim, StoreError> {
         if let Some(claim) = self.conversations.get(&id) {
@@ -268,6 +287,8 @@ impl Job for ClaimJob {
 fn journal_error(error: StoreError) -> JournalError {
     match error {
         StoreError::Unavailable(reason) => JournalError::Unavailable(reason),
+        StoreError::Unsettled(reason) => JournalError::Unsettled(reason),
+        StoreError::Unknown(reason) => JournalError::Unknown(reason),
         StoreError::Fenced => JournalError::Fenced,
         StoreError::NotFound => JournalError::Gone,
         error @ (StoreError::Conflict(_)

@@ -8,5 +8,6 @@ mod metrics;
 mod queue;
 mod resume;
 mod several;
+mod socket;
 mod sse;
 mod turns;

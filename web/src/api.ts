@@ -4,8 +4,10 @@
 import type {
   Conversation,
   Me,
+  Message,
   MessagesPage,
   Npc,
+  OnBusy,
   Page,
   Provider,
   Settings,
@@ -77,6 +79,7 @@ export interface Sent {
   cursor: number;
 }
 
+const message = (id: string): string => `/api/messages/${encodeURIComponent(id)}`;
 const conversation = (id: string): string => `/api/conversations/${encodeURIComponent(id)}`;
 
 export const api = {
@@ -101,11 +104,17 @@ export const api = {
       "GET",
       `${conversation(id)}/messages?limit=200${before ? `&before=${encodeURIComponent(before)}` : ""}`,
     ),
-  send: (id: string, text: string, clientId: string, key: string) =>
-    call<Sent>("POST", `${conversation(id)}/messages`, { text, clientId }, { "idempotency-key": key }),
+  send: (id: string, said: { text: string; clientId: string; onBusy: OnBusy }, key: string) =>
+    call<Sent>("POST", `${conversation(id)}/messages`, said, { "idempotency-key": key }),
+  resume: (id: string) => call<unknown>("POST", `${conversation(id)}/queue/resume`, {}),
   abort: (id: string, turnId: string) =>
     call<{ aborted: boolean }>("POST", `${conversation(id)}/abort`, { turnId }),
   regenerate: (id: string) => call<Sent>("POST", `${conversation(id)}/regenerate`, {}),
+  edit: (messageId: string, text: string, key: string) =>
+    call<unknown>("PATCH", message(messageId), { text }, { "idempotency-key": key }),
+  withdraw: (messageId: string) => call<unknown>("DELETE", message(messageId)),
+  variants: (messageId: string) => call<Page<Message>>("GET", `${message(messageId)}/variants`),
+  select: (messageId: string) => call<unknown>("POST", `${message(messageId)}/select`, {}),
   framesUrl: (id: string, after: number) => `${conversation(id)}/frames?after=${after}`,
 
   providers: () => call<Page<Provider>>("GET", "/api/providers"),
@@ -127,6 +136,7 @@ const FRIENDLY: Record<string, string> = {
   TURN_IN_PROGRESS: "A reply is still being written. Wait for it, or stop it first.",
   TURN_MISMATCH: "That reply had ended already; another one is being written.",
   NOTHING_TO_REGENERATE: "There is no reply here that could be written anew.",
+  NOT_QUEUED: "That message does not wait any more.",
   RATE_LIMITED: "That was a lot at once. Wait a moment and try again.",
 };
 

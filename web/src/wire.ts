@@ -158,8 +158,16 @@ export interface Page<T> {
   items: T[];
   next: string | null;
 }
+/** What becomes of a text that is sent while a reply is being written. */
+export type OnBusy = "reject" | "enqueue" | "interrupt" | "steer";
+
 export interface MessagesPage extends Page<Message> {
   cursor: number;
+  turn: {
+    /** Null while nothing runs and texts wait. */
+    id: string | null;
+    queue: { items: { messageId: string; steers: boolean }[] };
+  } | null;
 }
 export interface Conversation {
   id: string;

@@ -53,7 +53,7 @@ pub fn admit(place: Place<'_>, begin: Begin, waiters: Vec<Ticket>) -> Admitted {
         }
         let told = title.clone().or_else(|| place.title.map(str::to_owned));
         let stamp = ConversationStamp { title: told, updated_at: begin.now };
-        shown.extend(frames::whole(place.conversation, player, stamp, &mut seq));
+        shown.extend(frames::whole(place.conversation, player, None, stamp, &mut seq));
         writes.push(match begin.intent {
             Intent::TakeUp(_) => Write::TakeUp(Arc::clone(player)),
             _ => Write::Insert(Arc::clone(player)),

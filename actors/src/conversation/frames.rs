@@ -3,7 +3,8 @@
 use crate::{
     ports::journal::NewMessage,
     vocabulary::{
-        ConversationId, ConversationStamp, Finish, Frame, MessageStatus, Start, StartedMessage, TurnStamp, TurnState,
+        ConversationId, ConversationStamp, Finish, Frame, MessageError, MessageStatus, Start, StartedMessage,
+        TurnStamp, TurnState,
     },
 };
 
@@ -38,16 +39,20 @@ pub fn start(conversation: ConversationId, message: &NewMessage) -> Frame {
     })
 }
 
-/// Start, Parts and finish of a Player's Message: said, or waiting.
+/// Start, Parts and finish of a Player's Message: said, or waiting; and what keeps it waiting, if anything does.
 pub fn whole(
     conversation: ConversationId,
     message: &NewMessage,
+    error: Option<MessageError>,
     stamp: ConversationStamp,
     seq: &mut u64,
 ) -> Vec<(u64, Frame)> {
     let mut frames = vec![(next(seq), start(conversation, message))];
     for (index, part) in (0..).zip(&message.body.parts) {
         frames.push((next(seq), Frame::Part { message_id: message.id, index, part: part.clone() }));
+    }
+    if let Some(error) = error {
+        frames.push((next(seq), Frame::Error { turn_id: message.turn_id, message_id: message.id, error }));
     }
     let state = if message.status == MessageStatus::Queued { TurnState::Queued } else { TurnState::Running };
     frames.push((

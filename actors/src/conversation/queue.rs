@@ -150,7 +150,7 @@ pub fn stage(desk: Desk<'_>, asked: &Asked) -> Result<Staged, Answer> {
         Change::Enqueue { begin, steers } => draft.enqueue(desk, begin, *steers, now),
         Change::Edit { message, text } => draft.edit(desk, *message, text, now),
         Change::Withdraw(which) => draft.withdraw(desk, *which, now),
-        Change::Explain { message, error } => draft.explain(*message, error),
+        Change::Explain { message, error } => draft.explain(desk, *message, error, now),
     }?;
     let Draft { queue, mut writes, frames, last_seq } = draft;
     writes.push(Write::Touch { updated_at: now, title: None });
@@ -182,7 +182,7 @@ impl Draft {
             return Err(Answer::Begun(Err(BeginRefusal::Stale)));
         };
         let row = Arc::new(item.waiting(cursor + 1));
-        self.show(desk, &row, now);
+        self.show(desk, &row, None, now);
         self.writes.push(Write::Enqueue { message: row, reply: item.reply, to: item.to, steers: item.steers });
         let turn = steers.unwrap_or(item.turn);
         if let Some(key) = &begin.idempotency {
@@ -208,7 +208,7 @@ impl Draft {
         let Some(item) = self.queue.iter_mut().find(|item| item.message == message) else { return Err(not_queued()) };
         item.text = Arc::clone(text);
         let row = Arc::new(item.waiting(self.last_seq + 1));
-        self.show(desk, &row, now);
+        self.show(desk, &row, None, now);
         self.writes.push(Write::Requeue(row));
         Ok(Answer::Changed(Ok(())))
     }
@@ -241,18 +241,25 @@ impl Draft {
         })
     }
 
-    fn explain(&mut self, message: MessageId, error: &MessageError) -> Result<Answer, Answer> {
+    /// Told from its beginning: the log of a reader that was away may not reach back to where it was enqueued, and the store
+    /// has it behind all that the log is read after.
+    fn explain(
+        &mut self,
+        desk: Desk<'_>,
+        message: MessageId,
+        error: &MessageError,
+        now: Timestamp,
+    ) -> Result<Answer, Answer> {
         let Some(item) = self.queue.iter().find(|item| item.message == message) else { return Err(not_queued()) };
-        let turn_id = item.turn;
-        let seq = frames::next(&mut self.last_seq);
-        self.frames.push((seq, Frame::Error { turn_id, message_id: message, error: error.clone() }));
-        self.writes.push(Write::Explain { message, error: error.clone(), last_seq: seq });
+        let row = item.waiting(self.last_seq + 1);
+        self.show(desk, &row, Some(error.clone()), now);
+        self.writes.push(Write::Explain { message, error: error.clone(), last_seq: self.last_seq });
         Ok(Answer::Changed(Ok(())))
     }
 
-    fn show(&mut self, desk: Desk<'_>, row: &NewMessage, now: Timestamp) {
+    fn show(&mut self, desk: Desk<'_>, row: &NewMessage, error: Option<MessageError>, now: Timestamp) {
         let stamp = ConversationStamp { title: desk.title.map(str::to_owned), updated_at: now };
-        self.frames.extend(frames::whole(desk.conversation, row, stamp, &mut self.last_seq));
+        self.frames.extend(frames::whole(desk.conversation, row, error, stamp, &mut self.last_seq));
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test support that fails, fails the test")]
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, future::BoxFuture};
 use hamlet::{
@@ -45,6 +45,25 @@ impl BuildsProviders for Played {
     }
 }
 
+/// What a server is started with over this folder.
+pub fn setup(folder: &Path, provider: Arc<ScriptedProvider>) -> Setup {
+    Setup {
+        data: folder.to_owned(),
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        rules: OriginRules::default(),
+        accounts: AccountsOptions::default(),
+        vault: Vault::new(&[7; 32]),
+        environment: EnvironmentProviders::default(),
+        found: Vec::new(),
+        pins: Pins::default(),
+        providers: Arc::new(Played(provider)),
+        journal: Box::new(|store| Arc::new(store)),
+        upkeep: Upkeep { sweep_every: Duration::from_millis(100), ..Upkeep::default() },
+        metrics_token: Some(SCRAPER.into()),
+        deadline: Duration::from_millis(200),
+    }
+}
+
 pub struct TestServer {
     pub address: SocketAddr,
     pub app: Arc<App>,
@@ -63,21 +82,7 @@ impl TestServer {
 
     pub async fn over(folder: Arc<tempfile::TempDir>, accounts: AccountsOptions, rules: OriginRules) -> Self {
         let provider = ScriptedProvider::new();
-        let setup = Setup {
-            data: folder.path().to_owned(),
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            rules,
-            accounts,
-            vault: Vault::new(&[7; 32]),
-            environment: EnvironmentProviders::default(),
-            found: Vec::new(),
-            pins: Pins::default(),
-            providers: Arc::new(Played(provider.clone())),
-            journal: Box::new(|store| Arc::new(store)),
-            upkeep: Upkeep { sweep_every: Duration::from_millis(100), ..Upkeep::default() },
-            metrics_token: Some(SCRAPER.into()),
-            deadline: Duration::from_millis(200),
-        };
+        let setup = Setup { rules, accounts, ..setup(folder.path(), provider.clone()) };
         let server = Server::start(setup).await.unwrap();
         let (address, app, link) =
             (server.address, server.app.clone(), server.first_link.as_ref().map(|link| link.text()));

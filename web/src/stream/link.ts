@@ -26,9 +26,9 @@ interface Watch {
 
 /** A worker that has not said anything so long after its start will not. */
 const WELCOME = 10_000;
-/** It pings every 20 seconds. */
-const SILENCE = 70_000;
-const LOOK = 20_000;
+/** It pings every 10 seconds. */
+const SILENCE = 25_000;
+const LOOK = 5_000;
 const CONFIRM = 16;
 
 export class Link {

@@ -12,7 +12,7 @@ import type { Told } from "./groups";
 import { Relay } from "./relay";
 import { Tab, Watch, type Port } from "./tab";
 
-const PING = 20_000;
+const PING = 10_000;
 /** So many words may be on their way to a tab. */
 const UNHEARD = 128;
 /** The server reads no more Conversations in one stream. */

@@ -71,7 +71,8 @@ impl Conversation {
 
     pub(super) fn on_abort(&mut self, turn: Option<TurnId>, ticket: Ticket, now: Timestamp) -> Vec<Effect> {
         let answer = |answer| vec![Effect::Answer(ticket, Answer::Aborted(answer))];
-        if let Some(waiting) = turn.filter(|turn| self.waits(*turn)) {
+        // While its admission is being stored a text is in the queue still, and its turn runs.
+        if let Some(waiting) = turn.filter(|turn| self.running_turn() != Some(*turn) && self.waits(*turn)) {
             return self.change(Change::Withdraw(Withdrawn::Turn(waiting)), Some(ticket), now);
         }
         match (self.turn.as_mut(), turn) {

@@ -187,7 +187,7 @@ impl Conversation {
             for item in &steering {
                 position += 1;
                 let row = Arc::new(item.said(turn.id, position, seq + 1));
-                frames.extend(frames::whole(self.id, &row, stamp.clone(), &mut seq));
+                frames.extend(frames::whole(self.id, &row, None, stamp.clone(), &mut seq));
                 writes.push(Write::TakeUp(Arc::clone(&row)));
                 said.push(row);
             }

@@ -233,6 +233,24 @@ fn stop_by_the_turn_of_a_text_that_waits_withdraws_it() {
 }
 
 #[test]
+fn stop_stops_a_turn_whose_text_is_just_being_taken_up() {
+    let mut desk = Desk::running();
+    desk.say_when_busy(2, "next", OnBusy::Enqueue);
+    desk.settle(Ok(()));
+    desk.end(1, "", complete());
+    desk.settle(Ok(()));
+    desk.cast(Ok(()));
+    desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(2))), ticket: Ticket(60), now: at(1_000) });
+    desk.settle(Ok(()));
+    assert!(desk.cancelled.contains(&CancelReason::Abort));
+    desk.end(2, "", Ending::Aborted);
+    desk.settle(Ok(()));
+    let aborted = Aborted { aborted: true, turn: Some(TurnId(uuid(2))) };
+    assert_eq!(desk.answer(Ticket(60)), Some(&Answer::Aborted(Ok(aborted))));
+    assert_eq!(desk.status_of(2), Some(MessageStatus::Aborted));
+}
+
+#[test]
 fn interrupt_keeps_the_partial_reply_and_then_begins() {
     let mut desk = Desk::running();
     let ticket = desk.say_when_busy(2, "no, this", OnBusy::Interrupt);
@@ -343,6 +361,30 @@ fn a_text_that_nobody_can_answer_waits_on_and_says_why() {
     desk.settle(Ok(()));
     let transcript = desk.transcript();
     assert_eq!(transcript.entries()[2].error, None, "it is said now");
+}
+
+#[test]
+fn a_text_that_nobody_can_answer_is_told_from_its_beginning() {
+    let mut desk = Desk::running();
+    desk.say_when_busy(2, "next", OnBusy::Enqueue);
+    desk.settle(Ok(()));
+    desk.end(1, "", complete());
+    desk.settle(Ok(()));
+    let before = desk.shown.len();
+    desk.cast(Err(no_key()));
+    desk.settle(Ok(()));
+    // Whoever was away when it was enqueued reads the store up to where the log begins, and then these.
+    let mut away = Transcript::default();
+    desk.shown[before..].iter().for_each(|(_, frame)| away.fold(frame.clone()));
+    let [waiting] = away.entries() else { panic!("{away:?}") };
+    assert_eq!(
+        (waiting.id, waiting.status, waiting.error.as_ref()),
+        (player(2), MessageStatus::Queued, Some(&no_key()))
+    );
+    assert_eq!(waiting.parts, vec![Part::text("next")]);
+    let stored = desk.submitted.last().unwrap();
+    let [Write::Explain { last_seq, .. }, ..] = stored.writes.as_slice() else { panic!("{stored:?}") };
+    assert_eq!(desk.shown.last().map(|(seq, _)| *seq), Some(*last_seq));
 }
 
 #[test]

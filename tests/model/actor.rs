@@ -1,0 +1,134 @@
+//! One instance of the Conversation's actor, played: the pure state inside, and around it what the thin actor keeps. What
+//! `hamlet_actors::conversation::actor` awaits from outside (the Journal, the turn's task, the search for who answers, its
+//! timers) is here what the next happening may bring.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    sync::Arc,
+};
+
+use hamlet_actors::{
+    conversation::{Begin, Conversation, Effect, QueueChange, Select, Ticket},
+    policy::outcome::Ending,
+    ports::journal::{Claimed, JournalError, Leftover, Queued},
+    vocabulary::{ConversationId, Delta, TurnId, merge},
+};
+
+/// Something asked of the Conversation, so that it can be asked again of its next instance.
+#[derive(Debug, Clone)]
+pub enum Wish {
+    Begin { begin: Box<Begin>, question: Option<Arc<str>> },
+    Abort { turn: Option<TurnId>, running: Option<TurnId> },
+    Change(QueueChange),
+    Resume,
+    Select(Box<Select>),
+}
+
+#[derive(Debug, Clone)]
+pub struct Ask {
+    pub wish: Wish,
+    /// How often it was asked before: the Engine gives up after the third time.
+    pub tries: u8,
+}
+
+/// What the Journal answered, on its way to the actor.
+#[derive(Debug)]
+pub enum Report {
+    Settled(Result<(), JournalError>),
+    Claimed(Result<Claimed, JournalError>),
+}
+
+/// The turn's task.
+#[derive(Debug)]
+pub struct Task {
+    pub turn: TurnId,
+    pub question: Option<Arc<str>>,
+    pub before_position: i64,
+    pub released: bool,
+    pub cancelled: Option<Ending>,
+    /// Closed from a report to its being durable.
+    pub gate_open: bool,
+    pub buffer: Vec<Delta>,
+    /// It has said its last word.
+    pub over: bool,
+}
+
+pub struct Actor {
+    pub state: Conversation,
+    pub task: Option<Task>,
+    pub mailbox: VecDeque<Report>,
+    pub asks: BTreeMap<Ticket, Ask>,
+    tickets: u64,
+    /// What a turn is asked with, until it is answered for.
+    pub plans: HashMap<TurnId, Option<Arc<str>>>,
+    pub planned: Option<Arc<str>>,
+    /// The search that is under way.
+    pub planning: Option<(u64, Queued)>,
+    /// Timers that have not run out.
+    pub retries: usize,
+    /// Batches that were submitted, and not heard of.
+    pub in_flight: usize,
+    pub shutting_down: bool,
+}
+
+impl Actor {
+    /// A new instance, and its first duties.
+    pub fn waking(id: ConversationId) -> (Self, Vec<Effect>) {
+        let (state, effects) = Conversation::waking(id, Leftover::Failed);
+        let actor = Self {
+            state,
+            task: None,
+            mailbox: VecDeque::new(),
+            asks: BTreeMap::new(),
+            tickets: 0,
+            plans: HashMap::new(),
+            planned: None,
+            planning: None,
+            retries: 0,
+            in_flight: 0,
+            shutting_down: false,
+        };
+        (actor, effects)
+    }
+
+    pub fn ticket(&mut self, ask: Ask) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.asks.insert(ticket, ask);
+        ticket
+    }
+
+    /// As `Awake::plan_of`: a further step is asked as the one before, with another question.
+    pub fn plan_of(&mut self, turn: TurnId, steered: Option<Arc<str>>) -> Option<Option<Arc<str>>> {
+        if let Some(question) = steered {
+            return self.task.as_ref().is_some_and(|task| task.turn == turn).then_some(Some(question));
+        }
+        self.plans.remove(&turn).or_else(|| self.planned.take().map(Some))
+    }
+
+    /// The first who asks decides how the Message ends.
+    pub fn cancel(&mut self, ending: Ending) {
+        if let Some(task) = &mut self.task {
+            task.cancelled.get_or_insert(ending);
+        }
+    }
+}
+
+impl Task {
+    pub fn new(turn: TurnId, question: Option<Arc<str>>, before_position: i64) -> Self {
+        Self {
+            turn,
+            question,
+            before_position,
+            released: false,
+            cancelled: None,
+            gate_open: true,
+            buffer: Vec::new(),
+            over: false,
+        }
+    }
+
+    pub fn decode(&mut self, delta: Delta) {
+        merge(&mut self.buffer, [delta]);
+    }
+}

@@ -1,0 +1,90 @@
+//! The model check: random stories of one Conversation. Whoever asks, stops, edits, watches, fails and dies does so at any
+//! moment; in the end, and at each step where that is cheap, the promises of `actors/src/lib.rs` are held against what
+//! happened. The state, the log, the store and the routes are the real ones; played are the thin actor around the state,
+//! the turn's task, the Provider, and the order in which the store's answers come.
+//!
+//! `HAMLET_MODEL_CASES` sets the number of stories.
+
+#![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
+
+mod actor;
+mod answers;
+mod asking;
+mod broken;
+mod checks;
+mod faults;
+mod happening;
+mod house;
+mod ledger;
+mod perform;
+mod rows;
+mod sse;
+mod storing;
+mod tab;
+mod tabs;
+mod turning;
+mod world;
+mod writer;
+
+use std::{cell::RefCell, env};
+
+use proptest::{
+    collection::vec,
+    test_runner::{Config, TestCaseError, TestError, TestRunner},
+};
+
+use broken::Checked;
+use happening::{Happening, happening, last_straw};
+use house::House;
+use world::World;
+
+const CASES: u32 = 400;
+
+#[test]
+fn any_interleaving_keeps_the_promises() {
+    let cases = env::var("HAMLET_MODEL_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (house, runs) = (RefCell::new(None), RefCell::new(0));
+    let stories = (vec(happening(), 20..140), last_straw());
+    let told = TestRunner::new(config).run(&stories, |(mut happenings, straw)| {
+        if let Some((at, straw)) = straw {
+            happenings.insert(usize::from(at) % happenings.len(), straw);
+        }
+        *runs.borrow_mut() += 1;
+        let run = *runs.borrow();
+        let mut last_words = Vec::new();
+        let lived = runtime.block_on(async {
+            let found = match house.borrow_mut().take() {
+                Some(house) => house,
+                None => House::build().await,
+            };
+            let mut world = World::new(found, run).await?;
+            let lived = live(&mut world, &happenings).await;
+            last_words = std::mem::take(&mut world.story);
+            // A story that failed may have left anything behind.
+            if lived.is_ok() {
+                house.replace(Some(world.house));
+            }
+            lived
+        });
+        lived.map_err(|broken| {
+            let told = format!("{}\n\nThe story:\n{}", broken.0, last_words.join("\n"));
+            // Ids of one run differ in their last digits alone.
+            let common = format!("00000000-0000-{run:04x}-0000-0000000000");
+            TestCaseError::fail(told.replace(&common, "#"))
+        })
+    });
+    match told {
+        Ok(()) => {}
+        Err(TestError::Fail(why, (happenings, straw))) => panic!("{why}\n\nShort: {happenings:?}, {straw:?}"),
+        Err(TestError::Abort(why)) => panic!("{why}"),
+    }
+}
+
+async fn live(world: &mut World, happenings: &[Happening]) -> Checked {
+    for happening in happenings {
+        world.live(*happening).await?;
+    }
+    world.check_in_the_end().await
+}

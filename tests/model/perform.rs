@@ -1,0 +1,147 @@
+//! Effects performed, as `ConversationActor::perform` does, and each held against what may be done at that moment.
+
+use hamlet_actors::{
+    conversation::{Effect, Published, effect::CancelReason},
+    policy::outcome::Ending,
+    ports::journal::{Batch, JournalError},
+    vocabulary::{Frame, Piece, TurnId},
+};
+
+use crate::{
+    actor::Task,
+    broken::{Broken, Checked, ensure},
+    rows,
+    world::{Shown, World},
+    writer::{From, Job, Work},
+};
+
+impl World {
+    pub async fn perform(&mut self, number: usize, effects: Vec<Effect>) -> Checked {
+        let mut gone = false;
+        for effect in effects {
+            let Some(actor) = self.actors.get_mut(&number) else { return Ok(()) };
+            match effect {
+                Effect::Claim(cause) => {
+                    self.writer.push_back(Job { from: From::Actor(number), work: Work::Claim(cause) });
+                }
+                Effect::Submit(batch) => self.submitted(number, batch)?,
+                Effect::Prepare { turn, before_position, steered } => {
+                    let Some(question) = actor.plan_of(turn, steered) else {
+                        return Err(Broken(format!("turn {turn} was admitted without a plan")));
+                    };
+                    actor.task = Some(Task::new(turn, question, before_position));
+                    if actor.shutting_down {
+                        actor.cancel(Ending::ShutDown);
+                    }
+                }
+                // While the process is being stopped nobody is looked for.
+                Effect::Plan { .. } if actor.shutting_down => {}
+                Effect::Plan { attempt, item } => actor.planning = Some((attempt, *item)),
+                Effect::Release(turn) => self.release(number, turn)?,
+                Effect::Cancel(turn, reason) => {
+                    let ending = match reason {
+                        CancelReason::Abort => Ending::Aborted,
+                        CancelReason::StoreUnavailable => Ending::StoreUnavailable,
+                    };
+                    if actor.task.as_ref().is_some_and(|task| task.turn == turn) {
+                        actor.cancel(ending);
+                        self.ledger.cancelled.insert(turn);
+                    }
+                }
+                Effect::OpenLog { after, turn } => {
+                    self.log.open(after, turn);
+                    self.shown = Some(Shown { floor: after, newest: None });
+                }
+                Effect::Publish(published) => self.publish(published).await?,
+                Effect::Tell { turn, message, error } => {
+                    self.tell(format!("  whoever watches is told {:?}", error.code));
+                    self.log.tell(&Frame::Error { turn_id: turn, message_id: message, error });
+                }
+                // What the next request is told is not what this is about.
+                Effect::Recall(_) | Effect::ForgetWindow => {}
+                Effect::Taken(turn) => {
+                    if let Some(task) = actor.task.as_mut().filter(|task| task.turn == turn) {
+                        task.gate_open = true;
+                    }
+                }
+                Effect::Answer(ticket, answer) => self.answered(number, ticket, answer).await?,
+                Effect::Wake { last_seq } => {
+                    self.log.wake(last_seq);
+                    self.shown = Some(Shown { floor: last_seq, newest: None });
+                }
+                Effect::RetryLater => actor.retries += 1,
+                Effect::Quit(JournalError::Gone) => gone = true,
+                Effect::Quit(error) => {
+                    self.tell(format!("  actor {number} fails: {error}"));
+                    return Box::pin(self.fail(number, true)).await;
+                }
+            }
+        }
+        if gone {
+            return self.leave(number);
+        }
+        if let Some(actor) = self.actors.get_mut(&number)
+            && actor.state.running_turn().is_none()
+        {
+            actor.task = None;
+        }
+        Ok(())
+    }
+
+    fn submitted(&mut self, number: usize, batch: Batch) -> Checked {
+        let Some(actor) = self.actors.get_mut(&number) else { return Ok(()) };
+        ensure!(actor.in_flight == 0, "two batches are in flight: {batch:?}");
+        actor.in_flight += 1;
+        self.ledger.check_submitted(&batch)?;
+        self.writer.push_back(Job { from: From::Actor(number), work: Work::Batch(batch) });
+        Ok(())
+    }
+
+    /// The request goes out: it must be about what the turn answers, and be told what was said before that.
+    fn release(&mut self, number: usize, turn: TurnId) -> Checked {
+        let Some(task) = self.actors.get_mut(&number).and_then(|actor| actor.task.as_mut()) else { return Ok(()) };
+        if task.turn != turn {
+            return Ok(());
+        }
+        task.released = true;
+        let Some(asked) = self.ledger.questions.get(&turn) else { return Ok(()) };
+        ensure!(
+            task.question.as_deref() == Some(asked.text.as_str()),
+            "the model is asked {:?} where {:?} was said",
+            task.question,
+            asked.text
+        );
+        ensure!(
+            asked.branches || task.before_position == asked.position,
+            "the model is told what lies before {} of a question at {}",
+            task.before_position,
+            asked.position
+        );
+        Ok(())
+    }
+
+    /// Promise 2: whatever is shown would be found again if the process were killed now. And its numbers only grow.
+    async fn publish(&mut self, published: Published) -> Checked {
+        let seqs: Vec<(u64, bool)> = match &published {
+            Published::Frames(frames) => frames.iter().map(|(seq, _)| (*seq, true)).collect(),
+            Published::Pieces { pieces, .. } => {
+                pieces.iter().map(|(seq, piece)| (*seq, matches!(piece, Piece::Part { .. }))).collect()
+            }
+        };
+        let id = self.conversation;
+        let durable = self.house.read(move |conn| rows::durable_seq(conn, id)).await?;
+        for (seq, shown) in seqs {
+            ensure!(seq <= durable, "{published:?} is shown, and stored is what lies up to {durable}");
+            let Some(log) = &mut self.shown else { continue };
+            ensure!(seq > log.newest.unwrap_or(log.floor), "{published:?} is shown behind {log:?}");
+            if shown {
+                log.newest = Some(seq);
+            }
+        }
+        match &published {
+            Published::Frames(frames) => self.log.publish_frames(frames),
+            Published::Pieces { message, pieces } => self.log.publish_pieces(*message, pieces),
+        }
+        Ok(())
+    }
+}
