@@ -71,7 +71,7 @@ pub async fn actors() {
 }
 
 /// Resident bytes of this process.
-fn resident() -> usize {
+pub fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024

@@ -19,7 +19,7 @@ use serde::Serialize;
 use super::{
     list::with_owners,
     live::{Live, Update},
-    query::{self, ActorsQuery, Owned},
+    query::{ActorsQuery, Owned},
     row::{Counts, Row},
 };
 use crate::{
@@ -32,6 +32,9 @@ use crate::{
     },
     store::oversight,
 };
+
+/// Owners in one read at most: others wait for it.
+const LOOKED_UP: usize = 1_000;
 
 /// One event: how the page is different. Applying the same one twice changes nothing.
 #[derive(Debug, Serialize)]
@@ -54,7 +57,7 @@ pub async fn watch(
 ) -> Result<Response, ApiError> {
     let wanted = query.understand(&app.store).await?;
     let (heartbeat, feed) = (Heartbeat::new(&app, &signed_in), app.engine.watch_actors());
-    let reader = Box::new(Reader { app, feed, live: Live::new(wanted), heartbeat, page: Vec::new(), done: false });
+    let reader = Box::new(Reader { app, feed, live: Live::new(wanted), heartbeat, done: false });
     let body = Body::from_stream(stream::unfold(reader, |mut reader| async move {
         let bytes = reader.next().await?;
         Some((Ok::<_, std::convert::Infallible>(bytes), reader))
@@ -67,7 +70,6 @@ struct Reader {
     feed: ActorFeed,
     live: Live,
     heartbeat: Heartbeat,
-    page: Vec<ConversationId>,
     done: bool,
 }
 
@@ -102,15 +104,12 @@ impl Reader {
     async fn event(&mut self, changes: ActorChanges) -> Result<Option<ActorsEvent>, ApiError> {
         self.learn_owners(&changes).await?;
         let Some((update, missing)) = self.live.apply(changes) else { return Ok(None) };
-        let Update { page, more, mut changed, counts } = update;
+        let Update { page, mut changed, counts } = update;
         for id in missing {
             changed.extend(self.app.engine.actor(id).await?);
         }
-        if let Some(page) = &page {
-            self.page.clone_from(page);
-        }
         let items = with_owners(&self.app.store, changed).await?;
-        let next = query::next(&self.page, more);
+        let next = self.live.next();
         Ok(Some(ActorsEvent { page, items, next, counts, now: Timestamp::now() }))
     }
 
@@ -119,8 +118,9 @@ impl Reader {
         let new = self.live.new_ones(changes);
         let Owned::By(player, owned) = &mut self.live.wanted().owned else { return Ok(()) };
         let unknown: Vec<ConversationId> = new.into_iter().filter(|id| !owned.contains(id)).collect();
-        if !unknown.is_empty() {
-            let owners = self.app.store.read(move |conn| oversight::owners(conn, &unknown)).await?;
+        for some in unknown.chunks(LOOKED_UP) {
+            let some = some.to_vec();
+            let owners = self.app.store.read(move |conn| oversight::owners(conn, &some)).await?;
             owned.extend(owners.into_iter().filter(|(_, owner)| owner.id == *player).map(|(id, _)| id));
         }
         Ok(())

@@ -9,7 +9,10 @@ use hamlet_actors::{
     vocabulary::ConversationId,
 };
 
-use super::{query::Wanted, row::Counts};
+use super::{
+    query::{self, Wanted},
+    row::Counts,
+};
 
 #[derive(Debug)]
 pub struct Live {
@@ -26,7 +29,6 @@ pub struct Live {
 pub struct Update {
     /// Set when other actors are on the page, or in another order: those that are not named have left it.
     pub page: Option<Vec<ConversationId>>,
-    pub more: bool,
     /// Views on the page that are new or different, in its order.
     pub changed: Vec<ActorView>,
     pub counts: Counts,
@@ -46,6 +48,11 @@ impl Live {
 
     pub fn wanted(&mut self) -> &mut Wanted {
         &mut self.wanted
+    }
+
+    /// What to send as `after` for what follows the page.
+    pub fn next(&self) -> Option<String> {
+        query::next(&self.page, self.more)
     }
 
     /// Those whose first view this is.
@@ -80,7 +87,7 @@ impl Live {
         }
         (self.opened, self.more) = (true, more);
         self.page.clone_from(&page);
-        Some((Update { page: turned.then_some(page), more, changed, counts: self.counts.clone() }, missing))
+        Some((Update { page: turned.then_some(page), changed, counts: self.counts.clone() }, missing))
     }
 }
 

@@ -341,15 +341,18 @@ async fn actors_readers_and_mailboxes_are_gauges_of_the_moment() {
     let server = TestServer::start().await;
     let (id, _script, _tab) = half_answered(&server, &server.admin).await;
     let _watch = server.admin.watch(&format!("/api/conversations/{id}/frames")).await;
-    let later = json!({"text": "Later", "onBusy": "enqueue"});
-    let path = format!("/api/conversations/{id}/messages");
-    server.admin.post(&path, later).await.expect(StatusCode::ACCEPTED).await;
+    let (other, _other_script, _other_tab) = half_answered(&server, &server.admin).await;
+    for id in [&id, &other] {
+        let later = json!({"text": "Later", "onBusy": "enqueue"});
+        let path = format!("/api/conversations/{id}/messages");
+        server.admin.post(&path, later).await.expect(StatusCode::ACCEPTED).await;
+    }
     let scrape = server.admin.get("/metrics").await.0.text().await.unwrap();
     for line in [
-        r#"hamlet_actors{state="running"} 1"#,
+        r#"hamlet_actors{state="running"} 2"#,
         r#"hamlet_actors{state="idle"} 0"#,
-        "hamlet_watchers 2",
-        "hamlet_queue_length 1",
+        "hamlet_watchers 3",
+        "hamlet_queue_length 2",
         "hamlet_mailbox_depth 0",
     ] {
         assert!(scrape.lines().any(|found| found == line), "{line} is not in\n{scrape}");

@@ -87,7 +87,7 @@ export function Console({ me }: { me: Me }) {
               open={open}
               choose={setOpen}
             />
-            <div class="pages">
+            <div class="pages" hidden={before.length === 0 && next === null}>
               <button
                 type="button"
                 disabled={before.length === 0}

@@ -30,6 +30,7 @@ export function Drawer({ id, live, now, close, done }: Props) {
   const [read, setRead] = useState<Detail | null>(null);
   const [trouble, setTrouble] = useState<Trouble | null>(null);
   const heading = useRef<HTMLHeadingElement>(null);
+  const said = useRef<HTMLHeadingElement>(null);
 
   const load = async (): Promise<void> => {
     try {
@@ -44,8 +45,14 @@ export function Drawer({ id, live, now, close, done }: Props) {
     heading.current?.focus();
     void load();
     const again = setInterval(() => document.visibilityState === "visible" && void load(), AGAIN);
+    // Wherever the focus is: a button that was pressed may be gone.
+    const escape = (event: KeyboardEvent): void => {
+      if (event.key === "Escape") close();
+    };
+    addEventListener("keydown", escape);
     return () => {
       clearInterval(again);
+      removeEventListener("keydown", escape);
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);
@@ -54,20 +61,17 @@ export function Drawer({ id, live, now, close, done }: Props) {
     if (!confirm("Read what was said in this conversation? That you did is written to the audit log.")) return;
     try {
       setRead(await admin.detailWithText(id));
+      said.current?.focus();
       done("What was said is shown; the audit log has it.");
     } catch (error) {
       setTrouble(wordsFor(error));
     }
   };
 
-  const actor = newer(detail, live);
+  // The row is told as it changes, the detail is asked for now and then.
+  const actor = live ?? detail;
   return (
-    <aside
-      class="drawer-panel"
-      aria-labelledby="drawer-title"
-      data-testid="drawer"
-      onKeyDown={(event) => event.key === "Escape" && close()}
-    >
+    <aside class="drawer-panel" aria-labelledby="drawer-title" data-testid="drawer">
       <header>
         <h2 id="drawer-title" ref={heading} tabIndex={-1}>
           {actor && <StateWord state={actor.state} />} <code>{id}</code>
@@ -83,15 +87,22 @@ export function Drawer({ id, live, now, close, done }: Props) {
           failed={setTrouble}
           done={(what) => {
             done(what);
+            // The button may not apply any more, and a disabled one loses the focus.
+            heading.current?.focus();
             void load();
           }}
         />
       )}
       {detail && actor && <Fields actor={actor} detail={detail} now={now} />}
       {detail && (
-        <Messages messages={read?.messages ?? detail.messages} title={read?.conversation.title}>
+        <Messages messages={read?.messages ?? detail.messages} title={read?.conversation.title} heading={said}>
           {read ? (
-            <p class="small">As it was when you asked. <button type="button" class="link" onClick={() => void reveal()}>Ask again</button></p>
+            <p class="small">
+              As it was when you asked.{" "}
+              <button type="button" class="link" onClick={() => void reveal()}>
+                Ask again (audited)
+              </button>
+            </p>
           ) : (
             <button type="button" onClick={() => void reveal()}>
               Show what was said (audited)
@@ -101,9 +112,4 @@ export function Drawer({ id, live, now, close, done }: Props) {
       )}
     </aside>
   );
-}
-
-/** The row is told as it changes, the detail is asked for now and then. */
-function newer(detail: Detail | null, live: Actor | undefined): Actor | null {
-  return live ?? detail;
 }

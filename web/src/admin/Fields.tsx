@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Actor, Detail } from "./wire";
-import { age, bytes, moment, phaseOf } from "./words";
+import { age, bytes, counted, moment, phaseOf } from "./words";
 
 export function Fields({ actor, detail, now }: { actor: Actor; detail: Detail; now: number }) {
   const { turn, mailbox, watchers, summary, lastError, restarts } = actor;
@@ -27,11 +27,11 @@ export function Fields({ actor, detail, now }: { actor: Actor; detail: Detail; n
       <Field name="Cursor">{actor.cursor ?? "–"}</Field>
       <Field name="Epoch">{actor.epoch ?? "–"}</Field>
       <Field name="Window">
-        {actor.history.messages} messages, about {actor.history.tokens} tokens
+        {counted(actor.history.messages, "message")}, about {counted(actor.history.tokens, "token")}
       </Field>
       <Field name="Summary">{summary ? `messages ${summary.from} to ${summary.to}` : "none"}</Field>
       <Field name="Restarts">
-        {restarts.total}, {restarts.recent} of them just now
+        {restarts.total === 0 ? "none" : `${restarts.total}, ${restarts.recent} of them in the last minute`}
       </Field>
       <Field name="Last error">
         {lastError ? (
@@ -47,7 +47,7 @@ export function Fields({ actor, detail, now }: { actor: Actor; detail: Detail; n
         {actor.lastActivity ? `${age(now - Date.parse(actor.lastActivity))} ago` : "–"}
       </Field>
       <Field name="Stored">
-        {detail.conversation.messages} messages up to {detail.conversation.lastSeq}, since{" "}
+        {counted(detail.conversation.messages, "message")} up to {detail.conversation.lastSeq}, since{" "}
         {moment(detail.conversation.createdAt)}
       </Field>
     </dl>

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import type { Part } from "../wire";
 import type { OverseenMessage } from "./wire";
 import { moment } from "./words";
@@ -7,13 +7,15 @@ interface Props {
   messages: OverseenMessage[];
   /** Undefined while it is left out. */
   title: string | null | undefined;
+  /** Where the focus goes when it is shown. */
+  heading: RefObject<HTMLHeadingElement | null>;
   children: ComponentChildren;
 }
 
-export function Messages({ messages, title, children }: Props) {
+export function Messages({ messages, title, heading, children }: Props) {
   return (
     <section class="overseen" aria-labelledby="overseen-title">
-      <h3 id="overseen-title">Newest messages</h3>
+      <h3 id="overseen-title" ref={heading} tabIndex={-1}>Newest messages</h3>
       {title !== undefined && <p>{title === null ? <em>Untitled</em> : `“${title}”`}</p>}
       {messages.length === 0 && <p class="small">Nothing has been said yet.</p>}
       <ol>

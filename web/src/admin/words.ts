@@ -24,6 +24,8 @@ export function bytes(count: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
+export const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? "" : "s"}`;
+
 /** Ids sort by time: their ends are what tells neighbours apart. */
 export const short = (id: string): string => `…${id.slice(-12)}`;
 

@@ -70,6 +70,7 @@ export function Sidebar({ me, list, current, trouble, more, remove, open, close 
       </nav>
       <div class="who">
         <span>{me.name}</span>
+        {me.role === "admin" && <a href="/admin">Actors</a>}
         <button type="button" class="link" onClick={() => void leave()}>
           Sign out
         </button>
