@@ -145,7 +145,7 @@ pub async fn answer(
         return Ok((StatusCode::ACCEPTED, axum::Json(accepted(&joined))).into_response());
     }
     let log = app.engine.log(id).await?;
-    let (cursor, seen) = resume(app, &log, id, signed_in.who.id, joined, headers).await?;
+    let (cursor, end) = resume(app, &log, id, signed_in.who.id, joined, headers).await?;
     let watching = Watching {
         store: app.store.clone(),
         accounts: app.accounts.clone(),
@@ -154,7 +154,7 @@ pub async fn answer(
         signed_in,
         cursor,
         until: Some(joined.turn),
-        seen,
+        end,
     };
     Ok(watching.into_response())
 }
@@ -164,7 +164,7 @@ pub fn accepted(joined: &Joined) -> Value {
     json!({"turnId": joined.turn, "messageId": joined.message, "cursor": joined.cursor})
 }
 
-/// Where the stream begins, and whether the turn's end has been seen. Only a repeat can have seen anything: for a turn that
+/// Where the stream begins, and where the turn's end stands, if it has ended. Only a repeat can have seen anything: for a turn that
 /// has just begun, `Last-Event-ID` is none of its own.
 async fn resume(
     app: &App,
@@ -173,9 +173,9 @@ async fn resume(
     player: PlayerId,
     joined: Joined,
     headers: &HeaderMap,
-) -> Result<(u64, bool), ApiError> {
+) -> Result<(u64, Option<u64>), ApiError> {
     let Some(last) = watch::last_event_id(headers).filter(|_| joined.repeated) else {
-        return Ok((joined.cursor, false));
+        return Ok((joined.cursor, None));
     };
     let (settled, ended) = app
         .store
@@ -187,7 +187,7 @@ async fn resume(
         .await?;
     let newest = log.head().map_or(settled, |head| head.max(settled));
     let cursor = last.min(newest).max(joined.cursor);
-    Ok((cursor, ended.is_some_and(|end| cursor >= end)))
+    Ok((cursor, ended))
 }
 
 /// JSON, unless the stream's type is asked for as well.
