@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 use crossbeam_channel::Sender;
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
-    conversation::queue::WAITING_POSITION,
+    conversation::queue::STEERING_POSITION,
     policy::window::Said,
     ports::journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Write},
     vocabulary::{ConversationId, MessageId, Timestamp},
@@ -269,7 +269,7 @@ impl Job for ClaimJob {
             .prepare_cached(
                 "SELECT coalesce(max(position), -1) + 1 FROM messages WHERE conversation_key = ?1 AND position < ?2",
             )?
-            .query_row((claim.key, WAITING_POSITION), |row| row.get(0))?;
+            .query_row((claim.key, STEERING_POSITION), |row| row.get(0))?;
         let queue = queue::waiting(conn, claim.key)?;
         self.claimed = Some(Claimed { epoch: claim.epoch, last_seq: title.1, next_position, title: title.0, queue });
         Ok(())

@@ -7,7 +7,7 @@ import { Variants } from "./chat/variants";
 import { Transcript, type Entry } from "./fold";
 import { uuid } from "./id";
 import { FrameStream } from "./stream";
-import type { Frame, Message, MessagesPage, OnBusy } from "./wire";
+import { WAITING, type Frame, type Message, type MessagesPage, type OnBusy } from "./wire";
 
 export type { Trouble } from "./chat/outbox";
 
@@ -38,7 +38,6 @@ export class Chat {
   #stream: FrameStream | null = null;
   #closed = false;
   #texts = new Map<string, string>();
-  #steering = new Set<string>();
   /** An edit without an answer: tried again unchanged it goes under the same key. */
   #edited: { id: string; text: string; key: string } | null = null;
 
@@ -76,7 +75,6 @@ export class Chat {
     if (this.#closed) return;
     this.transcript = Transcript.of(page.items);
     this.#remember(page.items);
-    this.#steering = new Set(page.turn?.queue.items.filter((item) => item.steers).map((item) => item.messageId));
     this.older = page.next;
     this.stage = "ready";
     this.#stream = new FrameStream(this.id, page.cursor, {
@@ -117,18 +115,15 @@ export class Chat {
     return this.transcript.entries.filter((entry) => entry.status !== "queued");
   }
 
-  /** What waits, in the order in which it will be said: what was to join a turn comes first, whether it did or not. */
+  /** What waits, in the order in which it will be said. */
   get waiting(): Entry[] {
-    const waiting = this.transcript.entries.filter((entry) => entry.status === "queued");
-    return [...waiting.filter(this.#isSteering), ...waiting.filter((entry) => !this.#isSteering(entry))];
+    return this.transcript.entries.filter((entry) => entry.status === "queued");
   }
 
   /** Whether a text that waits joins the running turn at its next step. */
   steers(entry: Entry): boolean {
-    return this.running !== undefined && this.#isSteering(entry);
+    return this.running !== undefined && entry.position < WAITING;
   }
-
-  readonly #isSteering = (entry: Entry): boolean => this.#steering.has(entry.id) || this.outbox.isSteering(entry.clientId);
 
   /** What a Message from before Parts existed says. */
   textOf(entry: Entry): string {

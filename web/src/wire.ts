@@ -158,6 +158,9 @@ export interface Page<T> {
   items: T[];
   next: string | null;
 }
+/** Messages that wait stand from here on; what is to steer the running turn stands before, and behind all that was said. */
+export const WAITING = 2 ** 40;
+
 /** What becomes of a text that is sent while a reply is being written. */
 export type OnBusy = "reject" | "enqueue" | "interrupt" | "steer";
 
@@ -166,7 +169,6 @@ export interface MessagesPage extends Page<Message> {
   turn: {
     /** Null while nothing runs and texts wait. */
     id: string | null;
-    queue: { items: { messageId: string; steers: boolean }[] };
   } | null;
 }
 export interface Conversation {

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 import { Chat } from "../src/chat";
-import type { Frame } from "../src/wire";
+import { WAITING, type Frame } from "../src/wire";
 
 type Answer = { status: number; body: unknown } | "lost" | Promise<{ status: number; body: unknown }>;
 
@@ -266,28 +266,15 @@ const ids = (entries: readonly { id: string }[]): string[] => entries.map(({ id 
 test("what waits stands apart from what was said, and what steers comes first", async () => {
   const { chat, stream } = await opened();
   stream.say(start("m2", "npc"), "8");
-  waits(stream, "q1", 1010, "Later");
-  answers.set(POST, ACCEPTED);
-  await chat.send("Now", "steer");
-  waits(stream, "q2", 1020, "Now", requests.at(-1)!.body.clientId);
+  waits(stream, "q1", WAITING + 10, "Later");
+  waits(stream, "q2", WAITING / 2 + 20, "Now");
+  assert.deepEqual(chat.waiting.map((entry) => chat.steers(entry)), [true, false]);
   assert.deepEqual(ids(chat.said), ["m2"]);
   assert.deepEqual(ids(chat.waiting), ["q2", "q1"]);
-  assert.equal(chat.outbox.pending.length, 0);
 
   // It is taken up, in its place.
-  stream.say(start("q2", "player"), "1030");
+  stream.say(start("q2", "player"), String(WAITING + 30));
   assert.deepEqual(ids(chat.waiting), ["q1"]);
-});
-
-test("which texts steer is known after a reload too", async () => {
-  const item = { ...entryLike("q1", "player", "queued"), position: 1010 };
-  const steering = { ...entryLike("q2", "player", "queued"), position: 1020 };
-  const running = { ...entryLike("m2", "npc", "running"), position: 2 };
-  const queue = { items: [{ messageId: "q2", steers: true }, { messageId: "q1", steers: false }] };
-  const page = { items: [running, item, steering], next: null, cursor: 7, turn: { id: T, queue } };
-  answers.set(`GET /api/conversations/${C}/messages?limit=200`, { status: 200, body: page });
-  const { chat } = await opened();
-  assert.deepEqual(ids(chat.waiting), ["q2", "q1"]);
 });
 
 test("the commands for what waits name it", async () => {

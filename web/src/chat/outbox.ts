@@ -33,7 +33,6 @@ export class Outbox {
   #refused: Pending | null = null;
   /** Resolves when all before it were answered. */
   #line: Promise<void> = Promise.resolve();
-  #steering = new Set<string>();
 
   constructor(
     private readonly conversation: string,
@@ -62,14 +61,8 @@ export class Outbox {
     this.reader.trouble(null);
   }
 
-  /** Whether it was sent from here to join the running turn. Frames do not tell that. */
-  isSteering(clientId: string | undefined): boolean {
-    return clientId !== undefined && this.#steering.has(clientId);
-  }
-
   async #post(pending: Pending): Promise<void> {
     const { text, clientId, key, onBusy } = pending;
-    if (onBusy === "steer") this.#steering.add(clientId);
     try {
       await api.send(this.conversation, { text, clientId, onBusy }, key);
     } catch (error) {

@@ -12,20 +12,24 @@ export function Paused({ waiting, resume }: { waiting: number; resume: () => Pro
     const timer = setTimeout(() => setShown(true), MOMENT);
     return () => clearTimeout(timer);
   }, []);
-  if (!shown) return null;
+  // The place is there before the words, so that a screen reader hears them come.
   return (
-    <div class="paused" data-testid="paused">
-      <span>{counted(waiting)}: the queue is paused.</span>
-      <button
-        type="button"
-        disabled={busy}
-        onClick={() => {
-          setBusy(true);
-          void resume().then(() => setBusy(false));
-        }}
-      >
-        Go on
-      </button>
+    <div role="status">
+      {shown && (
+        <div class="paused" data-testid="paused">
+          <span>{counted(waiting)}: the queue is paused.</span>
+          <button
+            type="button"
+            disabled={busy}
+            onClick={() => {
+              setBusy(true);
+              void resume().then(() => setBusy(false));
+            }}
+          >
+            Go on
+          </button>
+        </div>
+      )}
     </div>
   );
 }
