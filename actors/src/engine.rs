@@ -59,6 +59,9 @@ pub enum EngineError {
     /// The Conversation's actor failed before it answered.
     #[error("the conversation did not answer")]
     NoAnswer,
+    /// The answer waits for a commit that does not come through; it may come yet.
+    #[error("the conversation has not answered yet")]
+    Late,
     #[error("Hamlet is being stopped")]
     ShuttingDown,
     /// The Conversation's actor failed too often, and is not woken before an operator releases it.
@@ -90,6 +93,7 @@ impl EngineError {
             Self::Refused(BeginRefusal::Stale) | Self::NotChanged(ChangeRefusal::Stale) | Self::NoAnswer => {
                 ErrorCode::Internal
             }
+            Self::Late => ErrorCode::StoreUnavailable,
             Self::MailboxFull => ErrorCode::MailboxFull,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::Quarantined => ErrorCode::Quarantined,
@@ -327,7 +331,7 @@ impl Engine {
             match tokio::time::timeout(PATIENCE, answered).await {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(_gone)) => tokio::task::yield_now().await,
-                Err(_late) => return Err(EngineError::NoAnswer),
+                Err(_late) => return Err(EngineError::Late),
             }
         }
         Err(EngineError::NoAnswer)
