@@ -13,12 +13,13 @@ use hamlet_actors::{
     village::Upkeep,
 };
 use tokio::sync::{Mutex, Notify};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     auth::Accounts,
     gates::casting::Casting,
-    http::error::ApiError,
+    http::{error::ApiError, metrics::ScraperToken},
+    metrics::Metrics,
     providers::{
         self, Clients, ProviderKind, ProviderSpec, Quirks,
         models::{ListedModel, list_models},
@@ -40,14 +41,27 @@ pub struct App {
     pub accounts: Accounts,
     pub village: VillageState,
     pub providers: Arc<dyn BuildsProviders>,
+    pub metrics: Arc<Metrics>,
+    /// Lets a scraper in that is no Player.
+    pub scraper: Option<ScraperToken>,
     /// Cancelled when nothing new is admitted any more.
     pub stopping: CancellationToken,
     /// Cancelled when open streams are to end.
     pub closing: CancellationToken,
+    /// What operators have asked for and is under way.
+    pub deeds: TaskTracker,
+    /// WebSockets that are open.
+    pub sockets: TaskTracker,
     /// Something was deleted and waits to be purged.
     pub purge: Notify,
     /// When `/readyz` looked last, and what it saw.
     pub readiness: Mutex<Option<(Instant, Result<(), ApiError>)>>,
+}
+
+/// What the server counts, and whom it shows that.
+pub struct Counting {
+    pub metrics: Arc<Metrics>,
+    pub scraper: Option<ScraperToken>,
 }
 
 /// Makes the Provider that a turn asks. Tests bring one that they play.
@@ -102,18 +116,24 @@ impl App {
         accounts: Accounts,
         village: VillageState,
         providers: Arc<dyn BuildsProviders>,
+        counting: Counting,
         upkeep: Upkeep,
     ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
-        let casting = Casting { village: village.clone(), providers: Arc::clone(&providers) };
-        let engine = Engine::start(journal, Arc::new(casting), Arc::new(SystemClock), upkeep).await?;
+        let Counting { metrics, scraper } = counting;
+        let casting = Arc::new(Casting { village: village.clone(), providers: Arc::clone(&providers) });
+        let engine = Engine::start(journal, casting, Arc::new(SystemClock), metrics.engine.clone(), upkeep).await?;
         Ok(Arc::new(Self {
             store,
             engine,
             accounts,
             village,
             providers,
+            metrics,
+            scraper,
             stopping: CancellationToken::new(),
             closing: CancellationToken::new(),
+            deeds: TaskTracker::new(),
+            sockets: TaskTracker::new(),
             purge: Notify::new(),
             readiness: Mutex::new(None),
         }))

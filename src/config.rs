@@ -131,6 +131,8 @@ pub struct Config {
     pub rehearsal_tokens_per_second: u32,
     /// Seals Provider keys in place of the key file.
     pub secret: Option<SecretString>,
+    /// Lets a scraper read `/metrics`.
+    pub metrics_token: Option<SecretString>,
     pub village: VillagePins,
     pub providers: ProviderEnv,
     pub shown: Vec<Shown>,
@@ -183,6 +185,7 @@ pub fn load(flags: &Flags, outside: &Outside<'_>) -> Result<Config, ConfigError>
         shutdown_deadline: layers.required("shutdown_deadline_seconds", read::seconds)?,
         rehearsal_tokens_per_second: layers.required("rehearsal_tokens_per_second", read::limit)?,
         secret: layers.value("secret", read::secret)?,
+        metrics_token: layers.value("metrics_token", read::secret)?,
         village,
         providers: ProviderEnv::read(&layers)?,
         shown: layers.shown(&data),

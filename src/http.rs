@@ -8,6 +8,7 @@ pub mod extract;
 pub mod frames;
 pub mod health;
 pub mod messages;
+pub mod metrics;
 pub mod npcs;
 pub mod page;
 mod provider_test;
@@ -15,10 +16,11 @@ pub mod providers;
 mod replay;
 pub mod request_id;
 pub mod settings;
+mod socket;
 pub mod transcript;
 pub mod turns;
 pub mod village;
-mod watch;
+pub mod watch;
 
 use std::sync::Arc;
 
@@ -27,8 +29,10 @@ use http::{HeaderValue, header};
 use tower_http::{catch_panic::CatchPanicLayer, set_header::SetResponseHeaderLayer};
 
 use crate::{
+    admin,
     app::App,
     gates::origin::{self, Origin, OriginRules},
+    metrics::http::count,
 };
 
 /// All routes, and what stands around them. A request passes the layers from the last one up.
@@ -40,6 +44,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         SetResponseHeaderLayer::if_not_present(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     Router::new()
         .merge(health::routes())
+        .merge(metrics::routes())
         .merge(accounts::routes())
         .merge(npcs::routes())
         .merge(providers::routes())
@@ -47,9 +52,11 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(settings::routes())
         .merge(conversations::routes())
         .merge(frames::routes())
+        .merge(socket::routes())
         .merge(transcript::routes())
         .merge(turns::routes())
         .merge(messages::routes())
+        .merge(admin::routes())
         .merge(assets::routes())
         .layer(CatchPanicLayer::custom(error::of_panic))
         .layer(middleware::from_fn_with_state(Arc::new(rules), origin::guard))
@@ -57,6 +64,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .layer(no_sniffing)
         .layer(no_referrer)
         .layer(middleware::from_fn(error::render))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app.metrics), count))
         .layer(middleware::from_fn(request_id::assign))
         .with_state(app)
 }

@@ -1,5 +1,6 @@
 //! The server: gates, routes, store, Providers. The engine is the crate `hamlet-actors`.
 
+pub mod admin;
 pub mod app;
 pub mod auth;
 pub mod backup;
@@ -7,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod gates;
 pub mod http;
+pub mod metrics;
 pub mod providers;
 pub mod serve;
 pub mod store;

@@ -9,14 +9,16 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use axum::Router;
 use hamlet_actors::{engine::NotStarted, ports::journal::Journal, village::Upkeep, vocabulary::Timestamp};
 pub use program::{StartError, blocking};
+use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    app::{App, BuildsProviders},
+    app::{App, BuildsProviders, Counting},
     auth::{Accounts, AccountsOptions, accounts::AuthError, secret::Secret},
     gates::origin::OriginRules,
-    http::router,
+    http::{metrics::ScraperToken, router},
+    metrics::Metrics,
     store::{Store, StoreError},
     vault::Vault,
     village::{
@@ -45,6 +47,8 @@ pub struct Setup {
     /// Where Conversations are written: the store itself, or something that stands before it.
     pub journal: MakesJournal,
     pub upkeep: Upkeep,
+    /// Lets whoever brings it read `/metrics`, beside admins.
+    pub metrics_token: Option<SecretString>,
     /// How long running turns may go on after the signal to stop.
     pub deadline: Duration,
 }
@@ -81,7 +85,9 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(|error| ServeError::Listen { address, error })?;
         let address = listener.local_addr().map_err(|error| ServeError::Listen { address, error })?;
         let path = setup.data.join("hamlet.db");
-        let opening = tokio::task::spawn_blocking(move || Store::open(&path));
+        let metrics = Arc::new(Metrics::default());
+        let counting = metrics.store.clone();
+        let opening = tokio::task::spawn_blocking(move || Store::open_counted(&path, counting));
         let store = opening.await.map_err(|error| StoreError::Unavailable(error.to_string()))??;
         store.write(|conn| seeds::seed(conn, Timestamp::now())).await?;
         let accounts = Accounts::new(store.clone(), setup.accounts);
@@ -93,8 +99,9 @@ impl Server {
             found: Arc::new(setup.found),
             pins: Arc::new(setup.pins),
         };
-        let app =
-            App::start(store.clone(), (setup.journal)(store), accounts, village, setup.providers, setup.upkeep).await?;
+        let journal = (setup.journal)(store.clone());
+        let counting = Counting { metrics, scraper: setup.metrics_token.as_ref().map(ScraperToken::new) };
+        let app = App::start(store, journal, accounts, village, setup.providers, counting, setup.upkeep).await?;
         let router = router(Arc::clone(&app), setup.rules);
         Ok(Self { app, address, first_link, router, listener, deadline: setup.deadline })
     }
@@ -113,8 +120,15 @@ impl Server {
         app.engine.shut_down(deadline).await;
         app.closing.cancel();
         connections.close();
-        if tokio::time::timeout(CONNECTIONS, connections.wait()).await.is_err() {
-            tracing::warn!(left = connections.len(), "connections that did not end are cut");
+        app.sockets.close();
+        let ended = async { tokio::join!(connections.wait(), app.sockets.wait()) };
+        if tokio::time::timeout(CONNECTIONS, ended).await.is_err() {
+            let left = connections.len() + app.sockets.len();
+            tracing::warn!(left, "connections that did not end are cut");
+        }
+        app.deeds.close();
+        if tokio::time::timeout(CONNECTIONS, app.deeds.wait()).await.is_err() {
+            tracing::warn!(left = app.deeds.len(), "what operators asked for did not come to its end");
         }
         // What is not purged yet is purged at the next start.
         purging.abort();

@@ -2,6 +2,7 @@
 //! its children knows SQL.
 
 pub mod accounts;
+pub mod audit;
 pub mod backup;
 mod batch;
 pub mod branches;
@@ -12,6 +13,9 @@ mod journal;
 pub mod messages;
 mod migrations;
 pub mod npcs;
+pub mod oversight;
+mod panics;
+mod presence;
 pub mod providers;
 pub mod queue;
 mod readers;
@@ -25,8 +29,10 @@ use std::{
     sync::Arc,
 };
 
-use rusqlite::Connection;
+use hamlet_actors::ports::journal::Leftover;
+use rusqlite::{Connection, OpenFlags};
 
+use crate::metrics::store::StoreMetrics;
 pub use error::StoreError;
 pub use migrations::{SCHEMA_VERSION, inspect};
 use readers::Readers;
@@ -42,6 +48,7 @@ pub struct Store {
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
+    metrics: StoreMetrics,
     writer: Writer,
     readers: Readers,
 }
@@ -50,13 +57,22 @@ impl Store {
     /// Opens (or makes) the file, brings its schema up to date and ends what an earlier process left running. Blocks;
     /// called once, at start.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_counted(path, StoreMetrics::default())
+    }
+
+    /// As [`Self::open`], for a server that shows what the store counts.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_counted(path: &Path, metrics: StoreMetrics) -> Result<Self, StoreError> {
         inspect(path)?;
         let mut conn = connect(path)?;
         migrations::apply(&mut conn, path)?;
-        recovery::end_interrupted(&mut conn)?;
+        let interrupted = recovery::end_interrupted(&mut conn)?;
+        metrics.recovered(Leftover::Interrupted, interrupted);
         let readers = Readers::open(path)?;
-        let writer = Writer::start(conn, path)?;
-        Ok(Self { inner: Arc::new(Inner { path: path.to_owned(), writer, readers }) })
+        let writer = Writer::start(conn, path, metrics.clone())?;
+        Ok(Self { inner: Arc::new(Inner { path: path.to_owned(), metrics, writer, readers }) })
     }
 
     pub fn path(&self) -> &Path {
@@ -117,10 +133,20 @@ fn make_private(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A connection with the settings that every user of the file needs.
+/// A connection to the file, which is made when there is none.
 fn connect(path: &Path) -> Result<Connection, StoreError> {
     make_private(path)?;
-    let conn = Connection::open(path)?;
+    set_up(Connection::open(path)?)
+}
+
+/// Another connection to a file that is in use: one that has gone is not made again, empty.
+fn reconnect(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    set_up(Connection::open_with_flags(path, flags)?)
+}
+
+/// The settings that every user of the file needs.
+fn set_up(conn: Connection) -> Result<Connection, StoreError> {
     conn.busy_timeout(BUSY)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
     // FULL: a commit that was answered survives a power cut.

@@ -12,12 +12,12 @@ use crate::{
         frame_log::FrameLog, mailbox::ConversationMsg,
     },
     ports::{
-        Clock,
+        Clock, Observer,
         journal::{Journal, JournalError},
     },
     turn::{Planner, TurnPlan},
     village::{
-        ActorFeed, ActorView, Census, Feed, Handle, Intervention, Quarantined, Upkeep, Village, VillageMsg,
+        ActorFeed, ActorView, Census, Feed, Handle, Intervention, Quarantined, Totals, Upkeep, Village, VillageMsg,
         WindowCache, Wish,
     },
     vocabulary::{ConversationId, ErrorCode, TurnId},
@@ -34,6 +34,7 @@ const LAST_COMMITS: Duration = Duration::from_secs(5);
 pub struct Engine {
     village: ActorRef<VillageMsg>,
     turns: TaskTracker,
+    observer: Arc<dyn Observer>,
     windows: Arc<WindowCache>,
     feed: Arc<Feed>,
 }
@@ -58,6 +59,9 @@ pub enum EngineError {
     /// The Conversation's actor failed before it answered.
     #[error("the conversation did not answer")]
     NoAnswer,
+    /// The answer waits for a commit that does not come through; it may come yet.
+    #[error("the conversation has not answered yet")]
+    Late,
     #[error("Hamlet is being stopped")]
     ShuttingDown,
     /// The Conversation's actor failed too often, and is not woken before an operator releases it.
@@ -80,13 +84,16 @@ impl EngineError {
             Self::Refused(BeginRefusal::Store(error))
             | Self::NotAborted(AbortRefusal::Store(error))
             | Self::NotChanged(ChangeRefusal::Store(error)) => match error {
-                JournalError::Unavailable(_) => ErrorCode::StoreUnavailable,
+                JournalError::Unavailable(_) | JournalError::Unsettled(_) | JournalError::Unknown(_) => {
+                    ErrorCode::StoreUnavailable
+                }
                 JournalError::Gone => ErrorCode::NotFound,
                 JournalError::Fenced | JournalError::Refused(_) => ErrorCode::Internal,
             },
             Self::Refused(BeginRefusal::Stale) | Self::NotChanged(ChangeRefusal::Stale) | Self::NoAnswer => {
                 ErrorCode::Internal
             }
+            Self::Late => ErrorCode::StoreUnavailable,
             Self::MailboxFull => ErrorCode::MailboxFull,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::Quarantined => ErrorCode::Quarantined,
@@ -103,16 +110,24 @@ impl Engine {
         journal: Arc<dyn Journal>,
         planner: Arc<dyn Planner>,
         clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
         upkeep: Upkeep,
     ) -> Result<Self, NotStarted> {
         let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
         let turns = TaskTracker::new();
         let feed = Arc::new(Feed::default());
-        let ports = Arc::new(Ports { journal, planner, clock, windows: Arc::clone(&windows), turns: turns.clone() });
-        let village = Village { ports, upkeep, feed: Arc::clone(&feed) };
+        let ports = Ports {
+            journal,
+            planner,
+            clock,
+            observer: Arc::clone(&observer),
+            windows: Arc::clone(&windows),
+            turns: turns.clone(),
+        };
+        let village = Village { ports: Arc::new(ports), upkeep, feed: Arc::clone(&feed) };
         let (village, _joined) =
             Actor::spawn(None, village, ()).await.map_err(|error| NotStarted(error.to_string()))?;
-        Ok(Self { village, turns, windows, feed })
+        Ok(Self { village, turns, observer, windows, feed })
     }
 
     /// Begins a turn. Answers once its admission is durable; until then nothing of it is visible.
@@ -216,6 +231,15 @@ impl Engine {
         Ok(self.census(Census::One(conversation)).await?.pop())
     }
 
+    /// All of them in numbers.
+    ///
+    /// # Errors
+    /// Shutting down.
+    pub async fn totals(&self) -> Result<Totals, EngineError> {
+        let cards = self.ask_village(|answer| VillageMsg::Census { of: Census::All, answer }).await?;
+        Ok(Totals::of(&cards))
+    }
+
     /// Views as they change.
     pub fn watch_actors(&self) -> ActorFeed {
         self.feed.subscribe(self.clone())
@@ -292,7 +316,10 @@ impl Engine {
             let handle: Handle = found.map_err(|Quarantined| EngineError::Quarantined)?;
             let permit = match handle.mailbox.try_acquire_owned() {
                 Ok(permit) => permit,
-                Err(TryAcquireError::NoPermits) => return Err(EngineError::MailboxFull),
+                Err(TryAcquireError::NoPermits) => {
+                    self.observer.mailbox_full();
+                    return Err(EngineError::MailboxFull);
+                }
                 // It went to sleep in between.
                 Err(TryAcquireError::Closed) => continue,
             };
@@ -304,7 +331,7 @@ impl Engine {
             match tokio::time::timeout(PATIENCE, answered).await {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(_gone)) => tokio::task::yield_now().await,
-                Err(_late) => return Err(EngineError::NoAnswer),
+                Err(_late) => return Err(EngineError::Late),
             }
         }
         Err(EngineError::NoAnswer)

@@ -2,9 +2,11 @@
 
 pub mod clock;
 pub mod journal;
+pub mod observer;
 pub mod provider;
 
 pub use clock::{Clock, SystemClock};
+pub use observer::{Observer, Unobserved};
 pub use provider::{
     End, ModelRequest, Provider, ProviderEvent, ProviderEvents, ProviderFailure, RequestItem, ToolSpec,
 };

@@ -6,6 +6,7 @@ mod cancel;
 mod context;
 mod gate;
 mod planner;
+mod stopwatch;
 mod unwatched;
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
@@ -22,11 +23,16 @@ pub use unwatched::WhenUnwatched;
 use crate::{
     conversation::{frame_log::FrameLog, mailbox::ConversationMsg},
     policy::outcome::{Ending, REPLY_LIMIT},
-    ports::{End, Provider, ProviderEvent, ProviderEvents, journal::Journal},
+    ports::{
+        End, Observer, Provider, ProviderEvent, ProviderEvents,
+        journal::Journal,
+        observer::{CallOutcome, ProviderCall},
+    },
     village::WindowCache,
-    vocabulary::{ConversationId, Npc, TurnId},
+    vocabulary::{ConversationId, ErrorCode, Npc, TurnId},
 };
 use buffer::Buffer;
+use stopwatch::{Place, Stopwatch};
 
 /// Decoded bytes that wait for the Journal at most; beyond it the Provider's socket is not read.
 const BUFFER_LIMIT: usize = 256 * 1024;
@@ -54,6 +60,7 @@ pub struct TurnTask {
     pub plan: Arc<TurnPlan>,
     pub journal: Arc<dyn Journal>,
     pub windows: Arc<WindowCache>,
+    pub observer: Arc<dyn Observer>,
     pub log: Arc<FrameLog>,
     pub actor: ractor::ActorRef<ConversationMsg>,
     /// Resolves when the admission is stored; dropped when it was refused.
@@ -73,9 +80,11 @@ impl TurnTask {
             npc = %self.plan.npc.slug,
             model = %self.plan.model,
         );
-        let (turn, actor) = (self.turn, self.actor.clone());
-        let mut buffer = Buffer::default();
-        let ending = AssertUnwindSafe(self.answer(&mut buffer)).catch_unwind().instrument(span.clone()).await;
+        let (turn, actor, observer) = (self.turn, self.actor.clone(), Arc::clone(&self.observer));
+        let (provider, model) = (Arc::clone(&self.plan.provider), self.plan.model.clone());
+        let (mut buffer, mut watch) = (Buffer::default(), Stopwatch::default());
+        let answering = AssertUnwindSafe(self.answer(&mut buffer, &mut watch));
+        let ending = answering.catch_unwind().instrument(span.clone()).await;
         let ending = ending.unwrap_or(Ending::Panicked);
         span.in_scope(|| match &ending {
             Ending::Panicked => tracing::error!("the turn panicked"),
@@ -92,11 +101,16 @@ impl TurnTask {
             }
         });
         let (tail, usage) = buffer.into_tail();
+        if let Some((took, first_delta)) = watch.read() {
+            let (provider, model) = (provider.name(), model.as_str());
+            let outcome = outcome_of(&ending);
+            observer.provider_answered(&ProviderCall { provider, model, took, first_delta, usage, outcome });
+        }
         // Without its actor the turn has nobody to report to: the claim of the next instance ends its Message.
         drop(actor.cast(ConversationMsg::TurnEnded { turn, tail, usage, ending }));
     }
 
-    async fn answer(self, buffer: &mut Buffer) -> Ending {
+    async fn answer(self, buffer: &mut Buffer, watch: &mut Stopwatch) -> Ending {
         let Self {
             conversation,
             turn,
@@ -104,6 +118,7 @@ impl TurnTask {
             plan,
             journal,
             windows,
+            observer: _,
             log,
             actor,
             released,
@@ -140,16 +155,17 @@ impl TurnTask {
             biased;
             ending = cancelled.asked() => ending,
             () = &mut leaving => Ending::Aborted,
-            ending = stream(events, reports, buffer) => ending,
+            ending = stream(events, reports, buffer, watch) => ending,
         }
     }
 }
 
 /// Reads the Provider's stream to its end. At most one report is on its way; what arrives meanwhile becomes the next.
-async fn stream(mut events: ProviderEvents, reports: Reports, buffer: &mut Buffer) -> Ending {
+async fn stream(mut events: ProviderEvents, reports: Reports, buffer: &mut Buffer, watch: &mut Stopwatch) -> Ending {
     let mut bytes = 0;
+    watch.ask();
     loop {
-        if !buffer.is_empty() && reports.gate.pass() && !reports.send(buffer) {
+        if !buffer.is_empty() && reports.gate.pass() && !reports.send(buffer, watch) {
             // The actor is gone, with its Conversation or before a successor that has ended this Message: nobody asks how.
             return Ending::Aborted;
         }
@@ -160,7 +176,10 @@ async fn stream(mut events: ProviderEvents, reports: Reports, buffer: &mut Buffe
                 let Some(read) = read else { return Ending::Provider(End::Truncated) };
                 for event in read {
                     match event {
-                        ProviderEvent::Delta(delta) => bytes += buffer.push(delta),
+                        ProviderEvent::Delta(delta) => {
+                            watch.delta(if buffer.is_empty() { Place::BeginsReport } else { Place::InReport });
+                            bytes += buffer.push(delta);
+                        }
                         ProviderEvent::Usage(usage) => buffer.report_usage(usage),
                         ProviderEvent::End(end) => return Ending::Provider(end),
                     }
@@ -181,7 +200,21 @@ struct Reports {
 
 impl Reports {
     /// False when nobody is there to be told.
-    fn send(&self, buffer: &mut Buffer) -> bool {
+    fn send(&self, buffer: &mut Buffer, watch: &mut Stopwatch) -> bool {
+        if let Some(decoded) = watch.take_decoded() {
+            self.gate.time(decoded);
+        }
         self.actor.cast(ConversationMsg::Deltas { turn: self.turn, deltas: buffer.take() }).is_ok()
+    }
+}
+
+fn outcome_of(ending: &Ending) -> CallOutcome {
+    match ending {
+        Ending::Provider(End::Complete(_)) => CallOutcome::Complete,
+        Ending::Provider(End::Truncated) => CallOutcome::Failed(ErrorCode::ReplyTruncated),
+        Ending::Provider(End::Failed(failure)) => CallOutcome::Failed(failure.code),
+        Ending::TooLong => CallOutcome::Failed(ErrorCode::ReplyTooLong),
+        Ending::Panicked => CallOutcome::Failed(ErrorCode::Internal),
+        Ending::Aborted | Ending::ShutDown | Ending::Unreadable | Ending::StoreUnavailable => CallOutcome::Cancelled,
     }
 }

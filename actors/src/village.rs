@@ -3,17 +3,22 @@
 
 mod feed;
 mod seat;
+mod seats;
+mod totals;
 mod view;
 mod windows;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
+use futures_util::FutureExt;
+use ractor::{Actor, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 use tokio::{sync::oneshot, time::Instant};
 
 pub use feed::{ActorChanges, ActorFeed, Feed, Mark};
+use seat::Intensity;
 pub use seat::{Handle, Intervention};
-use seat::{Intensity, Seat};
+pub use seats::Seats;
+pub use totals::Totals;
 pub use view::{
     ActorView, Card, HistoryView, MailboxView, RestartsView, SpeakerView, SummaryView, TurnView, WatchersView,
 };
@@ -22,7 +27,7 @@ pub use windows::WindowCache;
 use crate::{
     conversation::{
         actor::{ConversationActor, Ports, Waking},
-        frame_log::{Closing, FrameLog},
+        frame_log::FrameLog,
         mailbox::ConversationMsg,
         vitals::{LastError, Vitals},
     },
@@ -105,14 +110,6 @@ pub struct Village {
     pub feed: Arc<Feed>,
 }
 
-pub struct Seats {
-    feed: Arc<Feed>,
-    seats: HashMap<ConversationId, Seat>,
-    by_actor: HashMap<ractor::ActorId, ConversationId>,
-    stopping: bool,
-    closed: bool,
-}
-
 impl Actor for Village {
     type Msg = VillageMsg;
     type State = Seats;
@@ -121,13 +118,7 @@ impl Actor for Village {
     async fn pre_start(&self, myself: ActorRef<Self::Msg>, (): ()) -> Result<Seats, ActorProcessingErr> {
         // The timer ends with its actor.
         drop(myself.send_interval(self.upkeep.sweep_every, || VillageMsg::Sweep));
-        Ok(Seats {
-            feed: Arc::clone(&self.feed),
-            seats: HashMap::new(),
-            by_actor: HashMap::new(),
-            stopping: false,
-            closed: false,
-        })
+        Ok(Seats::new(Arc::clone(&self.feed)))
     }
 
     async fn handle(
@@ -136,6 +127,32 @@ impl Actor for Village {
         message: Self::Msg,
         village: &mut Seats,
     ) -> Result<(), ActorProcessingErr> {
+        survived(self.take(&myself, message, village)).await;
+        Ok(())
+    }
+
+    /// The default would stop the Village with any child.
+    async fn handle_supervisor_evt(
+        &self,
+        myself: ActorRef<Self::Msg>,
+        event: SupervisionEvent,
+        village: &mut Seats,
+    ) -> Result<(), ActorProcessingErr> {
+        survived(self.child_ended(&myself, event, village)).await;
+        Ok(())
+    }
+}
+
+/// Nobody stands above the Village: without it nothing would be answered any more. Whoever asked sees that he gets no
+/// answer, and what was to be done is done by the next look.
+async fn survived(work: impl Future<Output = ()>) {
+    if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+        tracing::error!("the village panicked, and goes on");
+    }
+}
+
+impl Village {
+    async fn take(&self, myself: &ActorRef<VillageMsg>, message: VillageMsg, village: &mut Seats) {
         match message {
             // The Engine knows that Hamlet is being stopped, and says so to whoever is not answered.
             VillageMsg::Find { .. } | VillageMsg::Intervene { .. } if village.stopping => {}
@@ -143,7 +160,7 @@ impl Actor for Village {
                 reply(answer, Err(Quarantined));
             }
             VillageMsg::Find { conversation, answer } => {
-                match Box::pin(self.find(&myself, village, conversation)).await {
+                match Box::pin(self.find(myself, village, conversation)).await {
                     Ok(handle) => reply(answer, Ok(handle)),
                     Err(error) => tracing::error!(%conversation, %error, "a conversation could not be woken"),
                 }
@@ -156,8 +173,7 @@ impl Actor for Village {
                 reply(answer, ());
             }
             VillageMsg::CloseLogs { answer } => {
-                village.closed = true;
-                village.seats.values().for_each(|seat| seat.log.close(Closing::Stopping));
+                village.close();
                 reply(answer, ());
             }
             VillageMsg::Renamed { conversation, title } => {
@@ -166,42 +182,31 @@ impl Actor for Village {
             VillageMsg::Ended { conversation, result } => village.seat(conversation).end(result),
             VillageMsg::Census { of, answer } => reply(answer, village.census(&of)),
             VillageMsg::Intervene { conversation, wish, answer } => {
-                let came_of_it = Box::pin(self.intervene(&myself, village, conversation, wish)).await;
+                let came_of_it = Box::pin(self.intervene(myself, village, conversation, wish)).await;
                 reply(answer, came_of_it);
             }
             VillageMsg::Sweep => {
                 village.sweep(self.upkeep.retire_after);
                 for (conversation, cause) in village.unended() {
-                    self.end_without_actor(&myself, conversation, cause);
+                    self.end_without_actor(myself, conversation, cause);
                 }
             }
         }
-        Ok(())
     }
 
-    /// The default would stop the Village with any child.
-    async fn handle_supervisor_evt(
-        &self,
-        myself: ActorRef<Self::Msg>,
-        event: SupervisionEvent,
-        village: &mut Seats,
-    ) -> Result<(), ActorProcessingErr> {
+    async fn child_ended(&self, myself: &ActorRef<VillageMsg>, event: SupervisionEvent, village: &mut Seats) {
         match event {
             SupervisionEvent::ActorFailed(actor, error) => {
                 if let Some(conversation) = village.vacate(&actor) {
                     tracing::error!(%conversation, %error, "a conversation failed");
-                    let error = self.last_error(&error);
-                    Box::pin(self.restart(&myself, village, conversation, error)).await;
+                    Box::pin(self.restart(myself, village, conversation, &error)).await;
                 }
             }
             SupervisionEvent::ActorTerminated(actor, _, _) => drop(village.vacate(&actor)),
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
         }
-        Ok(())
     }
-}
 
-impl Village {
     async fn find(
         &self,
         myself: &ActorRef<VillageMsg>,
@@ -219,8 +224,7 @@ impl Village {
         let waking = Waking { conversation, log, vitals: told, cause: Leftover::Failed };
         let actor = ConversationActor { ports: Arc::clone(&self.ports) };
         let (actor, _joined) = Actor::spawn_linked(None, actor, waking, myself.get_cell()).await?;
-        village.by_actor.insert(actor.get_id(), conversation);
-        Ok(village.seat(conversation).sit(actor, vitals, mailbox))
+        Ok(village.seat_of(&actor, conversation).sit(actor, vitals, mailbox))
     }
 
     /// An actor has failed: another one takes its seat, unless that has been so too often.
@@ -229,17 +233,26 @@ impl Village {
         myself: &ActorRef<VillageMsg>,
         village: &mut Seats,
         conversation: ConversationId,
-        error: LastError,
+        error: &ActorProcessingErr,
     ) {
         let seat = village.seat(conversation);
-        if !seat.may_restart(error, Instant::now(), INTENSITY) {
+        seat.failed(self.last_error(error));
+        // What the store could not say is no fault of the actor's.
+        let blameless = matches!(error.downcast_ref(), Some(JournalError::Unknown(_)));
+        if !blameless && !seat.may_restart(Instant::now(), INTENSITY) {
             tracing::error!(%conversation, "it failed too often and is quarantined");
-            seat.unended = true;
+            self.ports.observer.actor_quarantined();
             self.end_without_actor(myself, conversation, Leftover::Quarantined);
-        } else if let Err(error) = self.find(myself, village, conversation).await {
-            tracing::error!(%conversation, %error, "a conversation could not be restarted");
-            // The next look tries to end what it left running.
-            village.seat(conversation).unended = true;
+            return;
+        }
+        self.ports.observer.actor_restarted();
+        self.take_the_place(myself, village, conversation).await;
+    }
+
+    async fn take_the_place(&self, myself: &ActorRef<VillageMsg>, village: &mut Seats, conversation: ConversationId) {
+        village.seat(conversation).restarting();
+        if let Err(error) = self.find(myself, village, conversation).await {
+            tracing::error!(%conversation, %error, "a conversation could not be restarted; what it left running is ended");
         }
     }
 
@@ -250,7 +263,7 @@ impl Village {
         conversation: ConversationId,
         wish: Wish,
     ) -> Intervention {
-        let Some(seat) = village.seats.get_mut(&conversation) else {
+        let Some(seat) = village.taken(conversation) else {
             return if wish == Wish::Release { Intervention::NotQuarantined } else { Intervention::NotAwake };
         };
         match wish {
@@ -258,11 +271,8 @@ impl Village {
             Wish::Retire => seat.retire(),
             Wish::Restart => {
                 let stopped = seat.stop();
-                if stopped == Intervention::Done
-                    && let Err(error) = self.find(myself, village, conversation).await
-                {
-                    tracing::error!(%conversation, %error, "a conversation could not be restarted");
-                    village.seat(conversation).unended = true;
+                if stopped == Intervention::Done {
+                    self.take_the_place(myself, village, conversation).await;
                 }
                 stopped
             }
@@ -272,7 +282,12 @@ impl Village {
     /// Words of our own only: what a panic says may quote what it was at.
     fn last_error(&self, error: &ActorProcessingErr) -> LastError {
         let (code, message) = match error.downcast_ref::<JournalError>() {
-            Some(JournalError::Unavailable(_)) => (ErrorCode::StoreUnavailable, "The store could not commit."),
+            Some(JournalError::Unavailable(_) | JournalError::Unsettled(_)) => {
+                (ErrorCode::StoreUnavailable, "The store could not commit.")
+            }
+            Some(JournalError::Unknown(_)) => {
+                (ErrorCode::StoreUnavailable, "The store could not say whether a batch was stored.")
+            }
             Some(JournalError::Fenced) => (ErrorCode::Internal, "Another instance had taken over."),
             Some(JournalError::Gone) => (ErrorCode::NotFound, "The Conversation was gone."),
             Some(JournalError::Refused(_)) => (ErrorCode::Internal, "The store refused what the actor wrote."),
@@ -286,81 +301,5 @@ impl Village {
         let village = myself.clone();
         let done = move |result| drop(village.cast(VillageMsg::Ended { conversation, result }));
         self.ports.journal.claim(conversation, cause, Box::new(done));
-    }
-}
-
-impl Seats {
-    fn seat(&mut self, conversation: ConversationId) -> &mut Seat {
-        self.seats.entry(conversation).or_insert_with(|| {
-            let seat = Seat::new(&self.feed);
-            if self.closed {
-                seat.log.close(Closing::Stopping);
-            }
-            seat
-        })
-    }
-
-    /// The actor is gone: its seat is free, its log sleeps unless a newer instance sits there already.
-    fn vacate(&mut self, actor: &ActorCell) -> Option<ConversationId> {
-        let conversation = self.by_actor.remove(&actor.get_id())?;
-        let seat = self.seats.get_mut(&conversation)?;
-        seat.leave(actor.get_id()).then_some(conversation)
-    }
-
-    fn delete(&mut self, conversation: ConversationId) {
-        if let Some(seat) = self.seats.remove(&conversation) {
-            self.feed.depart();
-            seat.log.close(Closing::Deleted);
-            seat.tell(ConversationMsg::Delete);
-        }
-    }
-
-    fn tell(&self, conversation: ConversationId, message: ConversationMsg) {
-        if let Some(seat) = self.seats.get(&conversation) {
-            seat.tell(message);
-        }
-    }
-
-    /// Whose end is still to be stored, and why it did not come by itself.
-    fn unended(&self) -> Vec<(ConversationId, Leftover)> {
-        let cause = |seat: &Seat| if seat.is_quarantined() { Leftover::Quarantined } else { Leftover::Failed };
-        self.seats.iter().filter(|(_, seat)| seat.unended).map(|(id, seat)| (*id, cause(seat))).collect()
-    }
-
-    fn census(&self, of: &Census) -> Vec<Card> {
-        let card = |(id, seat): (&ConversationId, &Seat)| seat.card(*id, INTENSITY.window);
-        match of {
-            Census::All => self.seats.iter().map(card).collect(),
-            Census::One(id) => self.seats.get_key_value(id).map(card).into_iter().collect(),
-            Census::Since(since, and) => {
-                let behind = |seat: &Seat| seat.mark.is_behind(*since);
-                let changed = self.seats.iter().filter(|(_, seat)| behind(seat));
-                let and = and.iter().filter_map(|id| self.seats.get_key_value(id)).filter(|(_, seat)| !behind(seat));
-                changed.chain(and).map(card).collect()
-            }
-        }
-    }
-
-    fn tell_all(&self, message: impl Fn() -> ConversationMsg) {
-        for seat in self.seats.values() {
-            seat.tell(message());
-        }
-    }
-
-    /// Frees ended turns' frames, lets idle actors sleep, forgets seats that nobody sits in or watches.
-    fn sweep(&mut self, retire_after: Duration) {
-        let now = Instant::now();
-        self.seats.retain(|_, seat| {
-            seat.log.free();
-            if now.duration_since(seat.last_asked) > retire_after && seat.log.running_turn().is_none() {
-                // One that is busy after all is looked at again in a moment.
-                seat.retire();
-            }
-            let needed = seat.is_needed();
-            if !needed {
-                self.feed.depart();
-            }
-            needed
-        });
     }
 }

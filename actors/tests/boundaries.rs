@@ -23,7 +23,7 @@ fn the_engine_depends_on_no_server_no_database_and_no_http_client() {
         .expect("cargo runs");
     let tree = String::from_utf8_lossy(&output.stdout);
     assert!(tree.contains("ractor"), "{}", String::from_utf8_lossy(&output.stderr));
-    for absent in ["axum", "hyper", "http", "rusqlite", "libsqlite3-sys", "reqwest"] {
+    for absent in ["axum", "hyper", "http", "rusqlite", "libsqlite3-sys", "reqwest", "prometheus-client", "metrics"] {
         assert!(!tree.lines().any(|line| line.split(' ').next() == Some(absent)), "{absent} is in the engine");
     }
 }

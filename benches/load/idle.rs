@@ -8,7 +8,7 @@ use std::{
 use hamlet::store::{Store, conversations};
 use hamlet_actors::{
     engine::Engine,
-    ports::SystemClock,
+    ports::{SystemClock, Unobserved},
     village::Upkeep,
     vocabulary::{ConversationId, NpcId, PlayerId, Timestamp},
 };
@@ -46,8 +46,15 @@ pub async fn actors() {
         })
         .await
         .unwrap();
-    let engine =
-        Engine::start(Arc::new(store), Arc::new(Nobody), Arc::new(SystemClock), Upkeep::default()).await.unwrap();
+    let engine = Engine::start(
+        Arc::new(store),
+        Arc::new(Nobody),
+        Arc::new(SystemClock),
+        Arc::new(Unobserved),
+        Upkeep::default(),
+    )
+    .await
+    .unwrap();
     // Stopping what does not run wakes an actor and leaves it idle. The first ones warm the allocator.
     for id in &made[..500] {
         engine.abort(*id, None).await.unwrap();
@@ -64,7 +71,7 @@ pub async fn actors() {
 }
 
 /// Resident bytes of this process.
-fn resident() -> usize {
+pub fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024

@@ -1,11 +1,12 @@
 //! The server under load in one process with its clients, and what grows with what is stored. The Provider is in the
 //! process too: no wire format is read here (`decode` measures that). Prints ratios and sizes; nothing passes or fails.
-//! `cargo bench --bench load` runs all, `cargo bench --bench load -- flat durable idle wake start` a part.
+//! `cargo bench --bench load` runs all, `cargo bench --bench load -- flat durable idle inspect wake start` a part.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench that fails, fails, and prints what it found")]
 
 mod durable;
 mod flat;
 mod idle;
+mod inspect;
 mod served;
 mod start;
 mod wake;
@@ -19,6 +20,9 @@ fn main() {
     runtime.block_on(async {
         if wanted("idle") {
             idle::actors().await;
+        }
+        if wanted("inspect") {
+            inspect::a_large_village().await;
         }
         if wanted("flat") {
             flat::beside_a_relay().await;

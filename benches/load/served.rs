@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use hamlet::{
-    app::BuildsProviders,
+    app::{App, BuildsProviders},
     auth::AccountsOptions,
     gates::origin::OriginRules,
     providers::models::ListedModel,
@@ -27,6 +27,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub struct Served {
+    pub app: Arc<App>,
     base: String,
     cookie: String,
     client: reqwest::Client,
@@ -60,6 +61,7 @@ pub fn setup(folder: &Path, provider: Arc<dyn Provider>, journal: MakesJournal) 
         providers: Arc::new(Always(provider)),
         journal,
         upkeep: Upkeep::default(),
+        metrics_token: None,
         deadline: Duration::from_secs(1),
     }
 }
@@ -73,12 +75,16 @@ impl Served {
     pub async fn start(folder: &Path, provider: Arc<dyn Provider>, journal: MakesJournal) -> Self {
         let server = Server::start(setup(folder, provider, journal)).await.unwrap();
         let (base, link) = (format!("http://{}", server.address), server.first_link.as_ref().unwrap().text());
-        let stop = CancellationToken::new();
+        let (app, stop) = (Arc::clone(&server.app), CancellationToken::new());
         let serving = tokio::spawn(server.run(stop.clone()));
         let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
         let entered = client.get(format!("{base}/sign-in?token={link}")).send().await.unwrap();
         let cookie = entered.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
-        Self { base, cookie, client, stop, serving }
+        Self { app, base, cookie, client, stop, serving }
+    }
+
+    pub fn get(&self, path: &str) -> RequestBuilder {
+        self.client.get(format!("{}{path}", self.base)).header("cookie", &self.cookie)
     }
 
     fn post(&self, path: &str, body: &Value) -> RequestBuilder {
@@ -87,8 +93,7 @@ impl Served {
 
     /// A send in a new Conversation each, not yet on its way.
     pub async fn sends(&self, count: usize) -> Vec<RequestBuilder> {
-        let npcs = self.client.get(format!("{}/api/npcs", self.base)).header("cookie", &self.cookie);
-        let npcs: Value = npcs.send().await.unwrap().json().await.unwrap();
+        let npcs: Value = self.get("/api/npcs").send().await.unwrap().json().await.unwrap();
         let mut requests = Vec::with_capacity(count);
         for _ in 0..count {
             let body = json!({"npcIds": [npcs["items"][0]["id"]]});

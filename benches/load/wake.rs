@@ -8,7 +8,7 @@ use std::{
 use hamlet::store::{Store, StoreError, conversations};
 use hamlet_actors::{
     engine::Engine,
-    ports::SystemClock,
+    ports::{SystemClock, Unobserved},
     village::Upkeep,
     vocabulary::{ConversationId, MessageId, PlayerId, Timestamp, TurnId},
 };
@@ -35,8 +35,15 @@ pub async fn by_history() {
         let mut took = Vec::with_capacity(ROUNDS);
         for _ in 0..ROUNDS {
             let journal = Arc::new(store.clone());
-            let engine =
-                Engine::start(journal, Arc::new(Nobody), Arc::new(SystemClock), Upkeep::default()).await.unwrap();
+            let engine = Engine::start(
+                journal,
+                Arc::new(Nobody),
+                Arc::new(SystemClock),
+                Arc::new(Unobserved),
+                Upkeep::default(),
+            )
+            .await
+            .unwrap();
             let begun = Instant::now();
             // Stopping what does not run wakes the actor; it answers once it has claimed its Conversation.
             engine.abort(id, None).await.unwrap();

@@ -141,8 +141,26 @@ pub async fn is_still_in(accounts: &Accounts, credential: Credential) -> bool {
     })
 }
 
-/// `Basic` and others are a proxy's business, not ours.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+/// Whether a credential that let an admin in still lets an admin in; as [`is_still_in`].
+pub async fn is_still_admin(accounts: &Accounts, credential: Credential) -> bool {
+    let now = Timestamp::now();
+    let found = match credential {
+        Credential::Session(hash) => {
+            accounts.read(move |conn| Ok(rows::session(conn, hash, now)?.map(|session| session.player))).await
+        }
+        Credential::Token(id) => accounts.read(move |conn| rows::player_of_token_id(conn, id)).await,
+    };
+    match found {
+        Ok(player) => player.is_some_and(|player| player.role == PlayerRole::Admin),
+        Err(error) => {
+            tracing::warn!(%error, "a stream's credential could not be checked");
+            true
+        }
+    }
+}
+
+/// The token of `Authorization: Bearer`; `Basic` and others are a proxy's business, not ours.
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

@@ -143,6 +143,15 @@ pub const SETTINGS: &[Setting] = &[
         ..PLAIN
     },
     Setting {
+        name: "metrics_token",
+        env: "HAMLET_METRICS_TOKEN",
+        unset: "not set: admins only",
+        kind: Kind::Secret,
+        expects: "at least 16 characters",
+        doc: "Lets a scraper that sends it as `Authorization: Bearer` read `/metrics`, and nothing else.",
+        ..PLAIN
+    },
+    Setting {
         name: "default_provider",
         env: "LLM_PROVIDER",
         unset: "the page decides",

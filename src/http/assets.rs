@@ -1,4 +1,4 @@
-//! The page, embedded. Script and style carry a hash in their names and are kept for ever; the page itself is asked for
+//! The pages, embedded. Scripts and styles carry a hash in their names and are kept for ever; a page itself is asked for
 //! each time. Its policy lets it talk to this server and to nothing else.
 
 use axum::{
@@ -12,6 +12,8 @@ use super::error::ApiError;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
      font-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+/// A worker is under the policy of its own script, not of the page that starts it.
+const WORKER_POLICY: &str = "default-src 'none'; connect-src 'self'";
 
 #[cfg(feature = "web")]
 #[derive(rust_embed::RustEmbed)]
@@ -19,11 +21,15 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 struct Assets;
 
 pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    Router::new().route("/", get(page)).route("/c/{id}", get(page)).fallback(asset)
+    Router::new()
+        .route("/", get(|| page("index.html")))
+        .route("/c/{id}", get(|| page("index.html")))
+        .route("/admin", get(|| page("admin.html")))
+        .fallback(asset)
 }
 
-async fn page() -> Response {
-    match file("index.html") {
+async fn page(name: &str) -> Response {
+    match file(name) {
         Some(html) => {
             let headers = [
                 (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
@@ -39,14 +45,15 @@ async fn page() -> Response {
 
 async fn asset(uri: Uri) -> Result<Response, ApiError> {
     let name = uri.path().trim_start_matches('/');
-    if name == "index.html" {
+    if name.ends_with(".html") {
         return Err(ApiError::not_found());
     }
     let bytes = file(name).ok_or_else(ApiError::not_found)?;
-    let kept = if name.starts_with("app-") { "public, max-age=31536000, immutable" } else { "public, max-age=3600" };
+    let kept = if name.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "public, max-age=3600" };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(media_type(name))),
         (header::CACHE_CONTROL, HeaderValue::from_static(kept)),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(WORKER_POLICY)),
     ];
     Ok((headers, bytes).into_response())
 }

@@ -11,16 +11,20 @@ use axum::{
 use hamlet_actors::{
     conversation::{AbortRefusal, BeginRefusal, ChangeRefusal},
     engine::EngineError,
+    ports::journal::JournalError,
     vocabulary::ErrorCode,
 };
 use http::{HeaderValue, StatusCode, header};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::request_id::RequestId;
-use crate::store::StoreError;
+use crate::{metrics::http::RefusedWith, store::StoreError};
 
 /// Before somebody who is told of a quarantine asks again: an operator acts in minutes, not in seconds.
 const QUARANTINE_PATIENCE: Duration = Duration::from_secs(60);
+
+/// What is told of what is not told.
+pub const INTERNAL: &str = "Something went wrong inside Hamlet. The log has more.";
 
 /// A refusal: a stable code, a sentence for the person, and what a program needs to go on.
 #[derive(Debug, Clone)]
@@ -61,10 +65,17 @@ impl ApiError {
         Self::new(ErrorCode::Forbidden, "Your role does not allow this.")
     }
 
+    /// The store failed at the moment of the commit.
+    fn not_known() -> Self {
+        let message = "Hamlet's store failed in the middle of this request, so that it is not known whether it was kept. \
+                       Asking again under the same Idempotency-Key finds out.";
+        Self::new(ErrorCode::StoreUnavailable, message).after(Duration::from_secs(5))
+    }
+
     /// Something of our own went wrong: logged here, not told.
     pub fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error, "a request failed");
-        Self::new(ErrorCode::Internal, "Something went wrong inside Hamlet. The log has more.")
+        Self::new(ErrorCode::Internal, INTERNAL)
     }
 }
 
@@ -87,6 +98,8 @@ pub fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::NotLeased
         | ErrorCode::SettingPinned
         | ErrorCode::NotQueued
+        | ErrorCode::NotAwake
+        | ErrorCode::NotQuarantined
         | ErrorCode::Conflict => StatusCode::CONFLICT,
         ErrorCode::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -122,7 +135,7 @@ impl IntoResponse for ApiError {
 
 /// A handler that panics answers like any other failure of our own; the panic itself is in the log.
 pub fn of_panic(_panic: Box<dyn std::any::Any + Send>) -> Response {
-    ApiError::new(ErrorCode::Internal, "Something went wrong inside Hamlet. The log has more.").into_response()
+    ApiError::new(ErrorCode::Internal, INTERNAL).into_response()
 }
 
 /// Writes the bodies of all errors, of our own and of the router's.
@@ -141,11 +154,10 @@ pub async fn render(request: Request, next: Next) -> Response {
             None => return response,
         },
     };
+    response.extensions_mut().insert(RefusedWith(error.code));
     let status = status_of(error.code);
-    let mut body = json!({"code": error.code, "message": error.message, "requestId": id.0});
-    if let (Some(details), Some(body)) = (error.details, body.as_object_mut()) {
-        body.insert("details".to_owned(), details);
-    }
+    let mut body = body(&error);
+    body.insert("requestId".to_owned(), json!(id.0));
     let (media, body) = if problem {
         let title = status.canonical_reason().unwrap_or("Error");
         let problem = json!({
@@ -169,6 +181,17 @@ pub async fn render(request: Request, next: Next) -> Response {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs_f64().ceil() as u64));
     }
     response
+}
+
+/// What every error says, wherever it is told.
+pub fn body(error: &ApiError) -> Map<String, Value> {
+    let mut body = Map::new();
+    body.insert("code".to_owned(), json!(error.code));
+    body.insert("message".to_owned(), json!(error.message));
+    if let Some(details) = &error.details {
+        body.insert("details".to_owned(), details.clone());
+    }
+    body
 }
 
 /// What the router or a layer refused by itself.
@@ -198,6 +221,10 @@ impl From<StoreError> for ApiError {
                     "Hamlet's store can't be written now. Nothing of this request was kept.",
                 )
                 .after(Duration::from_secs(5))
+            }
+            StoreError::Unsettled(ref reason) | StoreError::Unknown(ref reason) => {
+                tracing::error!(%reason, "the store failed over a request");
+                Self::not_known()
             }
             error => Self::internal(&error),
         }
@@ -239,6 +266,9 @@ impl From<EngineError> for ApiError {
                 Self::new(code, message).after(QUARANTINE_PATIENCE)
             }
             EngineError::ShuttingDown => Self::new(code, "Hamlet is being stopped.").after(Duration::from_secs(5)),
+            EngineError::Refused(BeginRefusal::Store(JournalError::Unsettled(_) | JournalError::Unknown(_)))
+            | EngineError::NotChanged(ChangeRefusal::Store(JournalError::Unsettled(_) | JournalError::Unknown(_)))
+            | EngineError::Late => Self::not_known(),
             EngineError::Refused(BeginRefusal::Store(_)) | EngineError::NotChanged(ChangeRefusal::Store(_))
                 if code == ErrorCode::StoreUnavailable =>
             {

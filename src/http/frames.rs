@@ -48,7 +48,7 @@ async fn one(
         signed_in,
         cursor: place.cursor,
         until: None,
-        seen: false,
+        end: None,
     };
     Ok(watching.into_response())
 }

@@ -15,7 +15,7 @@ use hamlet_actors::{
 };
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     error::ApiError,
@@ -39,12 +39,18 @@ pub fn routes() -> Router<Arc<App>> {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct SayBody {
+pub struct SayBody {
     text: String,
     to: Option<NpcId>,
     #[serde(default)]
     on_busy: OnBusy,
     client_id: Option<String>,
+}
+
+impl From<SayBody> for Say {
+    fn from(body: SayBody) -> Self {
+        Self { text: body.text, to: body.to, client_id: body.client_id, on_busy: body.on_busy }
+    }
 }
 
 async fn say(
@@ -55,8 +61,7 @@ async fn say(
     Json { value: body, raw }: Json<SayBody>,
 ) -> Result<Response, ApiError> {
     let repeatable = Repeatable::of(&headers, &format!("messages {id}"), &raw)?;
-    let say = Say { text: body.text, to: body.to, client_id: body.client_id, on_busy: body.on_busy };
-    let joined = admit::say(&app, &signed_in.who, id, say, repeatable).await?;
+    let joined = admit::say(&app, &signed_in.who, id, body.into(), repeatable).await?;
     answer(&app, signed_in, id, joined, &headers).await
 }
 
@@ -80,7 +85,7 @@ async fn regenerate(
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct AbortBody {
+pub struct AbortBody {
     turn_id: Option<TurnId>,
 }
 
@@ -90,9 +95,15 @@ async fn abort(
     State(app): State<Arc<App>>,
     Json { value: body, .. }: Json<AbortBody>,
 ) -> Result<Response, ApiError> {
-    app.store.read(move |conn| conversations::of_player(conn, id, who.id)).await?;
+    Ok(axum::Json(stop(&app, &who, id, body).await?).into_response())
+}
+
+/// Stops a turn, and says whether there was one to stop.
+pub async fn stop(app: &App, who: &Who, id: ConversationId, body: AbortBody) -> Result<Value, ApiError> {
+    let player = who.id;
+    app.store.read(move |conn| conversations::of_player(conn, id, player)).await?;
     let aborted = app.engine.abort(id, body.turn_id).await?;
-    Ok(axum::Json(json!({"aborted": aborted.aborted, "turnId": aborted.turn})).into_response())
+    Ok(json!({"aborted": aborted.aborted, "turnId": aborted.turn}))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -131,11 +142,10 @@ pub async fn answer(
     headers: &HeaderMap,
 ) -> Result<Response, ApiError> {
     if wants_json(headers) {
-        let body = json!({"turnId": joined.turn, "messageId": joined.message, "cursor": joined.cursor});
-        return Ok((StatusCode::ACCEPTED, axum::Json(body)).into_response());
+        return Ok((StatusCode::ACCEPTED, axum::Json(accepted(&joined))).into_response());
     }
     let log = app.engine.log(id).await?;
-    let (cursor, seen) = resume(app, &log, id, signed_in.who.id, joined, headers).await?;
+    let (cursor, end) = resume(app, &log, id, signed_in.who.id, joined, headers).await?;
     let watching = Watching {
         store: app.store.clone(),
         accounts: app.accounts.clone(),
@@ -144,12 +154,17 @@ pub async fn answer(
         signed_in,
         cursor,
         until: Some(joined.turn),
-        seen,
+        end,
     };
     Ok(watching.into_response())
 }
 
-/// Where the stream begins, and whether the turn's end has been seen. Only a repeat can have seen anything: for a turn that
+/// What is said of a turn that was admitted, to who does not want its stream.
+pub fn accepted(joined: &Joined) -> Value {
+    json!({"turnId": joined.turn, "messageId": joined.message, "cursor": joined.cursor})
+}
+
+/// Where the stream begins, and where the turn's end stands, if it has ended. Only a repeat can have seen anything: for a turn that
 /// has just begun, `Last-Event-ID` is none of its own.
 async fn resume(
     app: &App,
@@ -158,9 +173,9 @@ async fn resume(
     player: PlayerId,
     joined: Joined,
     headers: &HeaderMap,
-) -> Result<(u64, bool), ApiError> {
+) -> Result<(u64, Option<u64>), ApiError> {
     let Some(last) = watch::last_event_id(headers).filter(|_| joined.repeated) else {
-        return Ok((joined.cursor, false));
+        return Ok((joined.cursor, None));
     };
     let (settled, ended) = app
         .store
@@ -172,7 +187,7 @@ async fn resume(
         .await?;
     let newest = log.head().map_or(settled, |head| head.max(settled));
     let cursor = last.min(newest).max(joined.cursor);
-    Ok((cursor, ended.is_some_and(|end| cursor >= end)))
+    Ok((cursor, ended))
 }
 
 /// JSON, unless the stream's type is asked for as well.

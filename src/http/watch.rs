@@ -6,7 +6,7 @@ pub mod alone;
 pub mod among;
 pub mod begin;
 pub mod reader;
-mod sse;
+pub mod sse;
 
 use std::time::Duration;
 
@@ -17,7 +17,10 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::{
     app::App,
-    auth::{Accounts, Credential, SignedIn, extract::is_still_in},
+    auth::{
+        Accounts, Credential, SignedIn,
+        extract::{is_still_admin, is_still_in},
+    },
 };
 
 /// Between signs of life that keep proxies and dead connections honest.
@@ -64,5 +67,10 @@ impl Heartbeat {
     pub async fn is_still_in(&self) -> bool {
         // Boxed: a stream that only waits does not keep room for a read.
         Box::pin(is_still_in(&self.accounts, self.credential)).await
+    }
+
+    /// Whether who opened the stream is still signed in, and an admin.
+    pub async fn is_still_admin(&self) -> bool {
+        Box::pin(is_still_admin(&self.accounts, self.credential)).await
     }
 }

@@ -56,7 +56,8 @@ async fn serve(stream: TcpStream, peer: SocketAddr, router: Router, stopping: Ca
         .max_buf_size(BUFFER)
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
     tokio::pin!(connection);
     let mut told = false;
     loop {

@@ -90,6 +90,7 @@ async fn run(config: Config) -> Result<(), StartError> {
         providers: Arc::new(RealProviders(clients)),
         journal: Box::new(|store| Arc::new(store)),
         upkeep: Upkeep::default(),
+        metrics_token: config.metrics_token.clone(),
         deadline: config.shutdown_deadline,
     };
     let server = Server::start(setup).await?;
@@ -209,8 +210,12 @@ async fn who_answers(village: &VillageState) -> Result<String, ServeError> {
 fn log(config: &Config) {
     // ractor tells of each actor's life at info.
     let filter = EnvFilter::try_new(format!("ractor=warn,{}", config.log)).unwrap_or_else(|_| EnvFilter::new("info"));
-    let subscriber =
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(io::stderr().is_terminal()).with_writer(io::stderr);
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(io::stderr().is_terminal())
+        // A line that can't be written is lost: telling of that on the same stderr would panic in whoever logs.
+        .log_internal_errors(false)
+        .with_writer(io::stderr);
     let installed = match config.log_format {
         LogFormat::Text => subscriber.try_init(),
         LogFormat::Json => subscriber.json().flatten_event(true).try_init(),

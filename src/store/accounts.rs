@@ -14,8 +14,8 @@ use crate::auth::SignUp;
 
 pub use credentials::{
     ApiToken, Session, TOKENS_AT_MOST, add_invite, add_login_link, add_token, delete_expired, delete_token,
-    end_session, end_sessions, is_token_good, player_of_token, renew_session, session, start_session, tokens,
-    use_invite, use_login_link,
+    end_session, end_sessions, is_token_good, player_of_token, player_of_token_id, renew_session, session,
+    start_session, tokens, use_invite, use_login_link,
 };
 pub use players::{
     Change, NewPlayer, Player, add, add_first, change, delete, find, find_by_name, first_id, is_claimed, list,

@@ -2,12 +2,19 @@
 
 use rusqlite::ErrorCode as Sqlite;
 
-/// An error of the store. `Unavailable` is about the store itself (full, read-only, gone, damaged, closing); the others
-/// are about one request.
+/// An error of the store. `Unavailable`, `Unsettled` and `Unknown` are about the store itself (full, read-only, gone,
+/// damaged, closing) and tell apart what is known of the change; the others are about one request.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("the store cannot be used: {0}")]
     Unavailable(String),
+    /// The commit failed. Nothing is stored now, and the same change may be tried again; but a process that ends before
+    /// the next commit may find it stored.
+    #[error("a commit failed: {0}")]
+    Unsettled(String),
+    /// Nobody can say whether the change is stored.
+    #[error("it is not known whether a change is stored: {0}")]
+    Unknown(String),
     /// Nothing of that id is there for the one who asks.
     #[error("not found")]
     NotFound,

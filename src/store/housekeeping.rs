@@ -14,7 +14,7 @@ use std::{
 use crossbeam_channel::Sender;
 use rusqlite::Connection;
 
-use super::{BUSY, StoreError, connect, journal::Trim, writer::Job};
+use super::{BUSY, StoreError, connect, journal::Trim, panics::contained, writer::Job};
 
 const PAUSE: Duration = Duration::from_secs(1);
 /// Pages of the log (of 4 KiB) beyond which it is begun anew: under steady load there is never a moment at which all of it
@@ -32,7 +32,11 @@ pub fn start(
     let conn = connect(path)?;
     thread::Builder::new()
         .name("store-checkpoint".to_owned())
-        .spawn(move || keep_house(&conn, &owner, &commits, &restart, &jobs))
+        .spawn(move || {
+            while contained(|| keep_house(&conn, &owner, &commits, &restart, &jobs)).is_none() {
+                tracing::error!("the store's housekeeping failed; it goes on");
+            }
+        })
         .map(drop)
         .map_err(|error| StoreError::Unavailable(error.to_string()))
 }

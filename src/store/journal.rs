@@ -6,14 +6,19 @@ use std::{collections::HashMap, sync::Arc};
 use crossbeam_channel::Sender;
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
-    conversation::queue::WAITING_POSITION,
+    conversation::queue::STEERING_POSITION,
     policy::window::Said,
     ports::journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Write},
     vocabulary::{ConversationId, MessageId, Timestamp},
 };
 use rusqlite::Connection;
 
-use super::{Store, StoreError, batch, messages, queue, recovery, writer::Job};
+use super::{
+    Store, StoreError, batch, messages, queue,
+    recovery::{self, EndedLeft},
+    writer::Job,
+};
+use crate::metrics::store::StoreMetrics;
 
 /// Conversations that the writer remembers at most; others are read again.
 const REMEMBERED: usize = 100_000;
@@ -59,6 +64,25 @@ enum Lesson {
 }
 
 impl Claims {
+    /// What a writer has to know that begins while Messages run: each with the first row that it may need.
+    pub fn read(conn: &Connection) -> Result<Self, StoreError> {
+        let mut first_rows: HashMap<i64, i64> = HashMap::new();
+        let mut statement = conn.prepare("SELECT message_key, min(id) FROM journal GROUP BY message_key")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            first_rows.insert(row.get(0)?, row.get(1)?);
+        }
+        let mut claims = Self::default();
+        let mut statement = conn.prepare("SELECT id, key FROM messages WHERE status = 'running'")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let key = row.get(1)?;
+            let running = Running { key, first_row: first_rows.get(&key).copied() };
+            claims.running.insert(MessageId(super::rows::id(row, 0)?), running);
+        }
+        Ok(claims)
+    }
+
     /// The Conversation as the writer knows it, read once.
     pub fn of(&mut self, conn: &Connection, id: ConversationId) -> Result<Claim, StoreError> {
         if let Some(claim) = self.conversations.get(&id) {
@@ -176,7 +200,14 @@ impl Journal for Store {
     }
 
     fn claim(&self, conversation: ConversationId, cause: Leftover, done: Done<Claimed>) {
-        self.inner.writer.submit(Box::new(ClaimJob { conversation, cause, claimed: None, done }));
+        self.inner.writer.submit(Box::new(ClaimJob {
+            conversation,
+            cause,
+            metrics: self.inner.metrics.clone(),
+            ended: 0,
+            claimed: None,
+            done,
+        }));
     }
 
     fn history(
@@ -217,6 +248,9 @@ impl Job for BatchJob {
 struct ClaimJob {
     conversation: ConversationId,
     cause: Leftover,
+    metrics: StoreMetrics,
+    /// Turns that this claim ended.
+    ended: u64,
     claimed: Option<Claimed>,
     done: Done<Claimed>,
 }
@@ -226,7 +260,8 @@ impl Job for ClaimJob {
         let known = claims.of(conn, self.conversation)?;
         let claim = Claim { epoch: known.epoch + 1, ..known };
         claims.raise(self.conversation, claim);
-        let last_seq = recovery::end_running(conn, claims, claim.key, self.cause)?;
+        let EndedLeft { last_seq, turns } = recovery::end_running(conn, claims, claim.key, self.cause)?;
+        self.ended = turns;
         let title = conn
             .prepare_cached("UPDATE conversations SET epoch = ?2, last_seq = max(last_seq, ?3) WHERE key = ?1 RETURNING title, last_seq")?
             .query_row((claim.key, claim.epoch, last_seq), |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -234,14 +269,17 @@ impl Job for ClaimJob {
             .prepare_cached(
                 "SELECT coalesce(max(position), -1) + 1 FROM messages WHERE conversation_key = ?1 AND position < ?2",
             )?
-            .query_row((claim.key, WAITING_POSITION), |row| row.get(0))?;
+            .query_row((claim.key, STEERING_POSITION), |row| row.get(0))?;
         let queue = queue::waiting(conn, claim.key)?;
         self.claimed = Some(Claimed { epoch: claim.epoch, last_seq: title.1, next_position, title: title.0, queue });
         Ok(())
     }
 
     fn done(self: Box<Self>, outcome: Result<(), StoreError>) {
-        let Self { claimed, done, .. } = *self;
+        let Self { claimed, done, cause, ended, metrics, .. } = *self;
+        if outcome.is_ok() {
+            metrics.recovered(cause, ended);
+        }
         done(outcome.and_then(|()| claimed.ok_or(StoreError::NotFound)).map_err(journal_error));
     }
 }
@@ -249,6 +287,8 @@ impl Job for ClaimJob {
 fn journal_error(error: StoreError) -> JournalError {
     match error {
         StoreError::Unavailable(reason) => JournalError::Unavailable(reason),
+        StoreError::Unsettled(reason) => JournalError::Unsettled(reason),
+        StoreError::Unknown(reason) => JournalError::Unknown(reason),
         StoreError::Fenced => JournalError::Fenced,
         StoreError::NotFound => JournalError::Gone,
         error @ (StoreError::Conflict(_)

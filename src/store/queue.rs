@@ -106,7 +106,7 @@ pub fn waiting(conn: &Connection, conversation: i64) -> Result<Vec<Queued>, Stor
     let mut statement = conn.prepare_cached(
         "SELECT m.id, q.turn_id, q.reply_id, m.author_kind, m.author_id, m.author_name, m.text, m.client_id, q.to_npc, \
          q.steers, m.position, m.hop_limit, m.created_at FROM queue q JOIN messages m ON m.key = q.message_key \
-         WHERE q.conversation_key = ?1 ORDER BY q.steers DESC, m.position",
+         WHERE q.conversation_key = ?1 ORDER BY m.position",
     )?;
     let rows = statement.query_map([conversation], |row| {
         Ok(Queued {

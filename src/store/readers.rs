@@ -7,7 +7,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{Semaphore, oneshot};
 
-use super::StoreError;
+use super::{StoreError, panics::contained};
 
 /// Enough to keep short reads from queueing behind one long one; more only cost caches.
 const READERS: usize = 3;
@@ -33,7 +33,10 @@ impl Readers {
                 .spawn(move || {
                     // Ends when the last sender is gone.
                     for read in queue {
-                        read(&conn);
+                        // A read keeps its own panic; this is for one that panics again over that.
+                        if contained(|| read(&conn)).is_none() {
+                            tracing::error!("a read failed; its thread goes on");
+                        }
                     }
                 })
                 .map_err(|error| StoreError::Unavailable(error.to_string()))?;
@@ -50,8 +53,8 @@ impl Readers {
         let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| closed())?;
         let (answer, answered) = oneshot::channel();
         let job: Read = Box::new(move |conn| {
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| in_snapshot(conn, read)))
-                .unwrap_or_else(|_| Err(StoreError::Damaged("a read panicked".to_owned())));
+            let result = contained(|| in_snapshot(conn, read))
+                .unwrap_or_else(|| Err(StoreError::Damaged("a read panicked".to_owned())));
             // The asker may have gone meanwhile: then nobody needs the answer.
             drop(answer.send(result));
             drop(permit);

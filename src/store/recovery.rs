@@ -16,8 +16,8 @@ use super::{
     rows::{as_json, body, opaque_column, piece},
 };
 
-/// At start: everything that an earlier process left running, in one transaction.
-pub fn end_interrupted(conn: &mut Connection) -> Result<(), StoreError> {
+/// At start: everything that an earlier process left running, in one transaction. Answers how many turns that were.
+pub fn end_interrupted(conn: &mut Connection) -> Result<u64, StoreError> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let left = running(&tx, "status = 'running'", [])?;
     let count = left.len();
@@ -28,22 +28,30 @@ pub fn end_interrupted(conn: &mut Connection) -> Result<(), StoreError> {
     if count > 0 {
         tracing::info!(count, "replies that were being written when Hamlet stopped are marked as interrupted");
     }
-    Ok(())
+    Ok(count as u64)
 }
 
-/// What is running in one Conversation; answers the highest seq that is in use.
+/// What was running in one Conversation.
+pub struct EndedLeft {
+    /// The highest seq that is in use; 0 when nothing ran.
+    pub last_seq: u64,
+    pub turns: u64,
+}
+
+/// Ends what is running in one Conversation.
 pub fn end_running(
     conn: &Connection,
     claims: &mut Claims,
     conversation: i64,
     cause: Leftover,
-) -> Result<u64, StoreError> {
+) -> Result<EndedLeft, StoreError> {
     let left = running(conn, "status = 'running' AND conversation_key = ?1", [conversation])?;
+    let turns = left.len() as u64;
     let first_row = claims.first_row_of(left.iter().map(|message| message.id));
     for message in &left {
         claims.end(message.id);
     }
-    end_all(conn, left, cause, first_row)
+    Ok(EndedLeft { last_seq: end_all(conn, left, cause, first_row)?, turns })
 }
 
 struct Left {

@@ -21,24 +21,28 @@ const LAUNCH = {
     "--disable-component-update",
     "--disable-sync",
     "--disable-dev-shm-usage",
+    // A page gets a process that is started for it, so that a story can tell which it is.
+    "--disable-features=SpareRendererForSitePerProcess",
   ],
 };
 
 /**
  * One story in a Village of its own. `forgiven` names console errors that belong to the story, such as the connection
- * that is refused while the server is down. A story that `agree`s says yes to what the page asks.
+ * that is refused while the server is down. A story that `agree`s says yes to what the page asks; one `without` something
+ * has a browser that lacks it.
  */
-export function story(name, { forgiven = /^$/, agree = false, ...options }, tell) {
-  test(name, { timeout: 180_000 }, async (t) => {
+export function story(name, { forgiven = /^$/, agree = false, without = null, ...options }, tell) {
+  test(name, { timeout: 240_000 }, async (t) => {
     const village = await Village.start(options);
     const browser = await chromium.launch(LAUNCH);
     try {
       const context = await browser.newContext({ viewport: { width: 1100, height: 760 } });
+      if (without) await context.addInitScript((name) => delete window[name], without);
       const complaints = watch(context, village, { forgiven, agree });
       const page = await context.newPage();
       await page.goto(village.link);
       await page.getByTestId("npc").first().waitFor();
-      await tell({ village, context, page, t });
+      await tell({ village, context, page, t, pageIn: (make) => pageInProcess(browser, make) });
       assert.deepEqual(complaints, []);
     } catch (error) {
       t.diagnostic(village.log.slice(-4000));
@@ -75,6 +79,55 @@ function watch(context, village, { forgiven, agree }) {
     );
   });
   return complaints;
+}
+
+/** The page that is made, and a way to have its process die as if it had crashed. */
+async function pageInProcess(browser, make) {
+  const session = await browser.newBrowserCDPSession();
+  const processes = async () => (await session.send("SystemInfo.getProcessInfo")).processInfo.filter(({ type }) => type === "renderer").map(({ id }) => id);
+  const before = await processes();
+  const page = await make();
+  const made = (await processes()).filter((id) => !before.includes(id));
+  await session.detach();
+  return {
+    page,
+    crash: async () => {
+      assert.equal(made.length, 1, "the page has a process of its own");
+      const crashed = page.waitForEvent("crash");
+      process.kill(made[0], "SIGKILL");
+      await crashed;
+    },
+  };
+}
+
+/** Begins a Conversation without opening it. */
+export function begin(page) {
+  return page.evaluate(async () => {
+    const ask = async (path, body) => (await fetch(path, body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })).json();
+    const { items } = await ask("/api/npcs");
+    return (await ask("/api/conversations", { npcIds: [items[0].id] })).id;
+  });
+}
+
+/** Opens it in a tab of its own. */
+export async function open(context, village, id) {
+  const page = await context.newPage();
+  await page.goto(`${village.url}/c/${id}`);
+  await page.getByText("Nothing has been said yet.").or(page.locator("[data-message-id]").first()).waitFor();
+  return page;
+}
+
+/** Says something in a Conversation that this page does not show. */
+export async function tell(page, id, text, onBusy = "reject") {
+  const status = await page.evaluate(
+    async ([id, text, onBusy]) => {
+      const headers = { "content-type": "application/json", accept: "application/json" };
+      const body = JSON.stringify({ text, onBusy });
+      return (await fetch(`/api/conversations/${id}/messages`, { method: "POST", headers, body })).status;
+    },
+    [id, text, onBusy],
+  );
+  assert.equal(status, 202);
 }
 
 /** Sends the text, from the first screen or in an open Conversation. */

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Gate } from "./gate.mjs";
 
 const binary = process.env.HAMLET_BIN ?? fileURLToPath(new URL("../../target/debug/hamlet", import.meta.url));
 /** A debug build on a busy machine starts slowly. */
@@ -15,12 +16,15 @@ export class Village {
   #child = null;
   #log = "";
 
-  /** `tokensPerSecond` is the pace of the rehearsal Provider: slow stories interrupt it. */
-  static async start({ tokensPerSecond = 200 } = {}) {
+  /** `tokensPerSecond` is the pace of the rehearsal Provider: slow stories interrupt it. `gated`: behind a gate. */
+  static async start({ tokensPerSecond = 200, gated = false } = {}) {
     const village = new Village();
     village.folder = await mkdtemp(join(tmpdir(), "hamlet-browser-"));
     village.tokensPerSecond = tokensPerSecond;
     await village.#run("127.0.0.1:0");
+    if (gated) village.gate = await Gate.before(village.inside);
+    village.url = village.gate?.url ?? village.inside;
+    village.link = village.link.replace(village.inside, village.url);
     return village;
   }
 
@@ -33,11 +37,12 @@ export class Village {
 
   /** The same folder and port again. */
   async startAgain() {
-    await this.#run(new URL(this.url).host);
+    await this.#run(new URL(this.inside).host);
   }
 
   async end() {
     if (this.#child.exitCode === null && this.#child.signalCode === null) await this.killHard();
+    this.gate?.close();
     await rm(this.folder, { recursive: true, force: true });
   }
 
@@ -66,7 +71,7 @@ export class Village {
         // The link is printed at the first start; after that the session of the browser goes on.
         if (link) this.link = link;
         if (link ?? (this.link && address)) {
-          this.url = new URL(link ?? address).origin;
+          this.inside = new URL(link ?? address).origin;
           clearTimeout(tooLate);
           resolve();
         }

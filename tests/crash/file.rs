@@ -57,7 +57,8 @@ pub fn is_sound(path: &Path) {
         "SELECT hex(id) FROM messages WHERE status IN ('running', 'queued')",
         "SELECT hex(conversation_key) FROM messages GROUP BY conversation_key, position HAVING count(*) > 1",
         "SELECT hex(conversation_key) FROM messages GROUP BY conversation_key, last_seq HAVING count(*) > 1",
-        "SELECT hex(m.id) FROM messages m JOIN conversations c ON c.key = m.conversation_key WHERE m.last_seq > c.last_seq",
+        "SELECT hex(m.id) FROM messages m JOIN conversations c ON c.key = m.conversation_key \
+         WHERE c.deleted_at IS NULL AND m.last_seq > c.last_seq",
         "SELECT hex(m.turn_id) FROM messages m JOIN conversations c ON c.key = m.conversation_key \
          WHERE c.deleted_at IS NULL GROUP BY m.turn_id HAVING sum(m.terminal) <> 1",
         "SELECT hex(i.turn_id) FROM idempotency i WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.turn_id = i.turn_id) \

@@ -10,6 +10,7 @@ use std::{
 
 use hamlet_test_support::Client;
 use reqwest::{Method, StatusCode, header};
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
@@ -135,10 +136,13 @@ impl Program {
     }
 
     /// SIGTERM.
-    pub async fn terminate(&self) {
-        let pid = self.child.id().unwrap();
-        let sent = Command::new("sh").arg("-c").arg(format!("kill -TERM {pid}")).status().await.unwrap();
-        assert!(sent.success());
+    pub fn terminate(&self) {
+        kill_process(self.pid(), Signal::TERM).unwrap();
+    }
+
+    /// Of a process that has not been waited for yet.
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().unwrap().try_into().unwrap()).unwrap()
     }
 
     /// The exit code of a process that ends by itself; None when a signal ended it.

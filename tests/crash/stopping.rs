@@ -111,7 +111,7 @@ impl Stopped {
 #[tokio::test]
 async fn a_turn_that_ends_before_the_deadline_ends_complete_and_nothing_new_is_admitted() {
     let held = Held::under_way(20).await;
-    held.program.terminate().await;
+    held.program.terminate();
     held.until_nothing_is_admitted().await;
     held.house.release();
     let stopped = held.until_stopped().await;
@@ -123,7 +123,7 @@ async fn a_turn_that_ends_before_the_deadline_ends_complete_and_nothing_new_is_a
 #[tokio::test]
 async fn a_turn_past_the_deadline_is_stored_with_all_that_it_had_and_ended() {
     let held = Held::under_way(1).await;
-    held.program.terminate().await;
+    held.program.terminate();
     let stopped = held.until_stopped().await;
     let reply = &stopped.shown[1];
     assert_eq!(reply.status, MessageStatus::Interrupted);
@@ -135,9 +135,9 @@ async fn a_turn_past_the_deadline_is_stored_with_all_that_it_had_and_ended() {
 #[tokio::test]
 async fn a_second_signal_stops_at_once_and_loses_nothing_either() {
     let mut held = Held::under_way(20).await;
-    held.program.terminate().await;
+    held.program.terminate();
     held.until_nothing_is_admitted().await;
-    held.program.terminate().await;
+    held.program.terminate();
     held.watcher.to_end().await;
     let words = held.line.all_words();
     assert_eq!(held.watcher.last_text(), words);
@@ -163,7 +163,7 @@ async fn tabs_of_a_conversation_that_sleeps_are_told_when_to_come_back_too() {
     client.address = program.address;
     let mut watcher = client.watch(&path(held.conversation, "frames?after=0")).await;
     assert!(watcher.until(|events| events.terminal_frames() == 1).await);
-    program.terminate().await;
+    program.terminate();
     watcher.to_end().await;
     assert!(ends_with_farewell(&watcher));
     assert_eq!(program.ended().await, Some(0));

@@ -74,7 +74,7 @@ impl World {
         let program = self.start().await;
         self.look_over().await;
         self.look_back().await;
-        program.terminate().await;
+        program.terminate();
         assert_eq!(program.ended().await, Some(0), "the exit code of a server that was asked to stop");
         assert_eq!(self.home.errors(), [""; 0], "nothing went wrong inside");
         self.tally
@@ -124,7 +124,7 @@ impl World {
 
     /// Everything at once, until the blow has fallen and all clients have noticed.
     async fn live(&mut self, program: Program) {
-        let fate = Arc::new(Fate::drawn(&mut self.rng));
+        let fate = Arc::new(Fate::drawn(&mut self.rng, program.pid()));
         eprintln!("{} life {}: {fate}", self.name, self.tally.kills + self.tally.stops);
         let door = Door { client: self.client(), fate: Arc::clone(&fate) };
         let mut acting = Vec::new();
@@ -135,13 +135,11 @@ impl World {
         }
         fate.comes().await;
         match fate.blow {
-            Blow::Kill => program.kill().await,
+            Blow::Kill => assert_eq!(program.ended().await, None),
             Blow::Terminate => {
-                program.terminate().await;
                 assert_eq!(program.ended().await, Some(0), "the exit code of a server that was asked to stop");
             }
             Blow::TerminateThenKill(after) => {
-                program.terminate().await;
                 tokio::time::sleep(after).await;
                 program.kill().await;
             }

@@ -5,6 +5,8 @@
 mod exits;
 mod faults;
 mod inspection;
+mod outcomes;
 mod recovery;
 mod regenerate;
+mod supervision;
 mod talk;

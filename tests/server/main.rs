@@ -2,9 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
 
+mod admin;
+mod full;
 mod gates;
+mod metrics;
 mod queue;
 mod resume;
 mod several;
+mod socket;
 mod sse;
+mod store;
 mod turns;

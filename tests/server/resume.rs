@@ -38,6 +38,41 @@ async fn a_repeat_that_has_seen_everything_ends_at_once() {
     assert!(read.is_ok(), "the stream never ends");
 }
 
+/// The stream of a turn that was cut off after its first word, asked for again while the reply is being made anew.
+async fn ask_again_while_it_is_made_anew(last_seen: impl Fn(&[u64]) -> u64) {
+    let server = TestServer::start().await;
+    let id = server.conversation().await;
+    let path = format!("/api/conversations/{id}/messages");
+    let ask = || {
+        let request = server.admin.request(Method::POST, &path).header("idempotency-key", "k1");
+        request.header("accept", "text/event-stream").json(&json!({"text": "Hi"}))
+    };
+    let script = server.provider.expect();
+    let stream = ask().send().await.unwrap();
+    script.text("Hello.");
+    script.finish();
+    let text = stream.text().await.unwrap();
+    let ids: Vec<u64> = text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect();
+    let script = server.provider.expect();
+    let mut anew = server.admin.stream(&format!("/api/conversations/{id}/regenerate"), json!({})).await;
+    script.text("Good day.");
+    anew.until_text("Good day.").await;
+    let again = ask().header("last-event-id", last_seen(&ids).to_string()).send().await.unwrap();
+    let read = tokio::time::timeout(Duration::from_secs(3), again.text()).await;
+    assert!(read.is_ok(), "the stream never ends");
+    script.finish();
+}
+
+#[tokio::test]
+async fn a_stream_that_was_cut_off_ends_also_when_its_reply_was_made_anew_meanwhile() {
+    ask_again_while_it_is_made_anew(|ids| ids[ids.len() - 2]).await;
+}
+
+#[tokio::test]
+async fn a_stream_that_was_seen_to_its_end_ends_also_when_its_reply_was_made_anew_meanwhile() {
+    ask_again_while_it_is_made_anew(|ids| ids[ids.len() - 1]).await;
+}
+
 #[tokio::test]
 async fn a_new_turn_is_shown_whatever_last_event_id_comes_with_it() {
     let server = TestServer::start().await;

@@ -4,8 +4,10 @@
 import type {
   Conversation,
   Me,
+  Message,
   MessagesPage,
   Npc,
+  OnBusy,
   Page,
   Provider,
   Settings,
@@ -31,9 +33,14 @@ export function onSignedOut(told: () => void): () => void {
   return () => signedOut.delete(told);
 }
 
+/** For those who hear of it by another way than a call from here. */
+export function tellSignedOut(): void {
+  for (const told of signedOut) told();
+}
+
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-async function call<T>(method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+export async function call<T>(method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
   let response: Response;
   try {
     response = await fetch(path, {
@@ -52,7 +59,7 @@ async function call<T>(method: Method, path: string, body?: unknown, headers: Re
   const text = await response.text().catch(() => "");
   if (response.ok) return (text === "" ? undefined : JSON.parse(text)) as T;
   const refusal = refusalOf(response, text);
-  if (refusal.status === 401 && refusal.code !== "INVALID_CREDENTIALS") for (const told of signedOut) told();
+  if (refusal.status === 401 && refusal.code !== "INVALID_CREDENTIALS") tellSignedOut();
   throw refusal;
 }
 
@@ -72,6 +79,7 @@ export interface Sent {
   cursor: number;
 }
 
+const message = (id: string): string => `/api/messages/${encodeURIComponent(id)}`;
 const conversation = (id: string): string => `/api/conversations/${encodeURIComponent(id)}`;
 
 export const api = {
@@ -96,12 +104,18 @@ export const api = {
       "GET",
       `${conversation(id)}/messages?limit=200${before ? `&before=${encodeURIComponent(before)}` : ""}`,
     ),
-  send: (id: string, text: string, clientId: string, key: string) =>
-    call<Sent>("POST", `${conversation(id)}/messages`, { text, clientId }, { "idempotency-key": key }),
+  send: (id: string, said: { text: string; clientId: string; onBusy: OnBusy }, key: string) =>
+    call<Sent>("POST", `${conversation(id)}/messages`, said, { "idempotency-key": key }),
+  resume: (id: string) => call<unknown>("POST", `${conversation(id)}/queue/resume`, {}),
   abort: (id: string, turnId: string) =>
     call<{ aborted: boolean }>("POST", `${conversation(id)}/abort`, { turnId }),
   regenerate: (id: string) => call<Sent>("POST", `${conversation(id)}/regenerate`, {}),
-  framesUrl: (id: string, after: string) => `${conversation(id)}/frames?after=${encodeURIComponent(after)}`,
+  edit: (messageId: string, text: string, key: string) =>
+    call<unknown>("PATCH", message(messageId), { text }, { "idempotency-key": key }),
+  withdraw: (messageId: string) => call<unknown>("DELETE", message(messageId)),
+  variants: (messageId: string) => call<Page<Message>>("GET", `${message(messageId)}/variants`),
+  select: (messageId: string) => call<unknown>("POST", `${message(messageId)}/select`, {}),
+  framesUrl: (id: string, after: number) => `${conversation(id)}/frames?after=${after}`,
 
   providers: () => call<Page<Provider>>("GET", "/api/providers"),
   settings: () => call<Settings>("GET", "/api/settings"),
@@ -122,6 +136,7 @@ const FRIENDLY: Record<string, string> = {
   TURN_IN_PROGRESS: "A reply is still being written. Wait for it, or stop it first.",
   TURN_MISMATCH: "That reply had ended already; another one is being written.",
   NOTHING_TO_REGENERATE: "There is no reply here that could be written anew.",
+  NOT_QUEUED: "That message does not wait any more.",
   RATE_LIMITED: "That was a lot at once. Wait a moment and try again.",
 };
 

@@ -2,22 +2,14 @@
 // API and the fold; it draws nothing and tells its reader when something changed.
 
 import { api, ApiError, wordsFor } from "./api";
+import { Outbox, type Trouble } from "./chat/outbox";
+import { Variants } from "./chat/variants";
 import { Transcript, type Entry } from "./fold";
 import { uuid } from "./id";
 import { FrameStream } from "./stream";
-import type { Frame, Message, MessagesPage } from "./wire";
+import { WAITING, type Frame, type Message, type MessagesPage, type OnBusy } from "./wire";
 
-/** A text on its way: shown at once, and replaced by its Message when that begins. */
-export interface Pending {
-  clientId: string;
-  key: string;
-  text: string;
-}
-
-export interface Trouble {
-  message: string;
-  code: string | null;
-}
+export type { Trouble } from "./chat/outbox";
 
 export interface ChatReader {
   changed(): void;
@@ -38,22 +30,35 @@ export class Chat {
   trouble: Trouble | null = null;
   /** Said by the server outside the transcript: it cannot store just then. */
   storeTrouble: string | null = null;
-  pending: Pending[] = [];
   older: string | null = null;
   transcript = new Transcript();
+  readonly outbox: Outbox;
+  readonly variants: Variants;
 
   #stream: FrameStream | null = null;
   #closed = false;
   #texts = new Map<string, string>();
-  /** What was refused last: sent again unchanged it goes under the same key, so that it cannot be said twice. */
-  #refused: Pending | null = null;
+  /** An edit without an answer: tried again unchanged it goes under the same key. */
+  #edited: { id: string; text: string; key: string } | null = null;
 
   constructor(
     readonly id: string,
     private readonly reader: ChatReader,
-  ) {}
+  ) {
+    this.outbox = new Outbox(id, {
+      changed: reader.changed,
+      returned: reader.returned,
+      arrived: reader.arrived,
+      trouble: (what) => {
+        this.trouble = what;
+        reader.changed();
+      },
+    });
+    this.variants = new Variants(id, reader.changed);
+  }
 
   async open(): Promise<void> {
+    this.#stream?.close();
     this.stage = "loading";
     this.trouble = null;
     this.reader.changed();
@@ -72,23 +77,26 @@ export class Chat {
     this.#remember(page.items);
     this.older = page.next;
     this.stage = "ready";
-    this.#stream = new FrameStream(this.id, String(page.cursor), {
+    this.#stream = new FrameStream(this.id, page.cursor, {
       frame: (frame) => this.#fold(frame),
       connected: (yes) => {
         this.connected = yes;
         this.reader.changed();
       },
-      busy: () => this.running !== undefined || this.pending.length > 0,
+      busy: () => !this.idle,
       gone: () => {
         this.stage = "gone";
         this.reader.changed();
       },
+      stale: () => void this.open(),
+      unfinished: () => this.transcript.unfinished(this.id),
     });
     this.reader.changed();
   }
 
   close(): void {
     this.#closed = true;
+    this.variants.close();
     this.#stream?.close();
   }
 
@@ -97,31 +105,58 @@ export class Chat {
     return this.transcript.entries.findLast((entry) => entry.status === "running");
   }
 
+  /** Nothing is being written, and nothing is on its way to be answered. */
+  get idle(): boolean {
+    return this.running === undefined && this.outbox.pending.length === 0;
+  }
+
+  /** What was said, in order. */
+  get said(): Entry[] {
+    return this.transcript.entries.filter((entry) => entry.status !== "queued");
+  }
+
+  /** What waits, in the order in which it will be said. */
+  get waiting(): Entry[] {
+    return this.transcript.entries.filter((entry) => entry.status === "queued");
+  }
+
+  /** Whether a text that waits joins the running turn at its next step. */
+  steers(entry: Entry): boolean {
+    return this.running !== undefined && entry.position < WAITING;
+  }
+
   /** What a Message from before Parts existed says. */
   textOf(entry: Entry): string {
     return this.#texts.get(entry.id) ?? "";
   }
 
-  async send(text: string): Promise<void> {
-    this.trouble = null;
-    if (this.running || this.pending.length > 0) {
-      this.#refuse(text, new ApiError(409, "TURN_IN_PROGRESS", ""));
-      return;
-    }
-    const again = this.#refused?.text === text ? this.#refused : null;
-    const pending = again ?? { clientId: uuid(), key: uuid(), text };
-    this.#refused = null;
-    this.pending = [...this.pending, pending];
-    this.reader.changed();
-    try {
-      await api.send(this.id, text, pending.clientId, pending.key);
-    } catch (error) {
-      // The answer was lost, but the Message is there already: nothing has to be sent again.
-      if (!this.pending.includes(pending)) return;
-      this.pending = this.pending.filter((other) => other !== pending);
-      this.#refused = pending;
-      this.#refuse(text, error);
-    }
+  send(text: string, onBusy: OnBusy): Promise<void> {
+    return this.outbox.send(text, onBusy);
+  }
+
+  /** Another text for one that waits, or for one that was said: then it is answered anew. Answers whether it was taken. */
+  async edit(id: string, text: string): Promise<boolean> {
+    const again = this.#edited?.id === id && this.#edited.text === text;
+    const edited = again ? this.#edited! : { id, text, key: uuid() };
+    this.#edited = edited;
+    const taken = await this.#command(() => api.edit(id, text, edited.key));
+    if (taken) this.#edited = null;
+    return taken;
+  }
+
+  async withdraw(id: string): Promise<void> {
+    await this.#command(() => api.withdraw(id));
+  }
+
+  /** What waits is taken up. */
+  async resume(): Promise<void> {
+    await this.#command(() => api.resume(this.id));
+  }
+
+  /** Goes to another variant of this Message, so many places further. */
+  async turn(id: string, step: number): Promise<void> {
+    const wanted = this.variants.neighbour(id, step);
+    if (wanted) await this.#command(() => api.select(wanted));
   }
 
   async stop(): Promise<void> {
@@ -153,7 +188,7 @@ export class Chat {
     this.reader.changed();
   }
 
-  async #command(run: () => Promise<unknown>): Promise<void> {
+  async #command(run: () => Promise<unknown>): Promise<boolean> {
     this.trouble = null;
     this.reader.changed();
     try {
@@ -162,6 +197,7 @@ export class Chat {
       this.trouble = wordsFor(error);
     }
     this.reader.changed();
+    return this.trouble === null;
   }
 
   #fold(frame: Frame): void {
@@ -175,27 +211,19 @@ export class Chat {
     this.transcript.fold(frame);
     if (frame.type === "start") {
       this.#texts.delete(frame.message.id);
-      const { clientId } = frame.message;
-      if (clientId !== undefined) this.pending = this.pending.filter((pending) => pending.clientId !== clientId);
-      if (clientId !== undefined && clientId === this.#refused?.clientId) {
-        this.reader.arrived(this.#refused.text);
-        this.#refused = null;
-        this.trouble = null;
-      }
+      if (frame.message.clientId !== undefined) this.outbox.begun(frame.message.clientId);
+      if (frame.supersedes?.length) this.variants.left();
     }
     if (frame.type === "finish") {
+      if (frame.status === "superseded") this.variants.left();
       this.reader.stamped(frame.conversation.title, frame.conversation.updatedAt);
     }
-    this.reader.changed();
-  }
-
-  #refuse(text: string, error: unknown): void {
-    this.trouble = wordsFor(error);
-    this.reader.returned(text);
+    if (!this.running) this.variants.rest();
     this.reader.changed();
   }
 
   #remember(messages: Message[]): void {
+    this.variants.learn(messages);
     for (const message of messages) {
       if (message.parts.length === 0 && message.text !== "") this.#texts.set(message.id, message.text);
     }

@@ -1,6 +1,7 @@
 // The one fold, as the browser has it: frames become a transcript. `tests/fold/*.json` specifies it, and the engine's
 // `actors/src/vocabulary/transcript.rs` runs the same files. It knows nothing of the network or the page.
 
+import type { Unfinished } from "./stream/words";
 import type { Author, Frame, Hop, Message, MessageError, Part, Role, StartFrame, Status, Usage } from "./wire";
 
 /** A Message as a reader has it so far. */
@@ -57,6 +58,17 @@ export class Transcript {
     for (const message of messages) {
       if (!this.#byId.has(message.id)) this.#put(entryOf(message));
     }
+  }
+
+  /** The Messages that are being written, as frames would tell them. */
+  unfinished(conversationId: string): Unfinished[] {
+    return this.#entries
+      .filter((entry) => entry.status === "running")
+      .map((entry) => ({
+        start: startOf(entry, conversationId),
+        parts: entry.parts,
+        error: entry.error && { type: "error", turnId: entry.turnId, messageId: entry.id, ...entry.error },
+      }));
   }
 
   fold(frame: Frame): void {
@@ -128,7 +140,7 @@ export class Transcript {
  * Text and reasoning append to what is at the index; every other Part replaces it. A place beyond the end is filled up
  * with empty unknown Parts, so that no index moves.
  */
-function foldPart(parts: Part[], index: number, part: Part): void {
+export function foldPart(parts: Part[], index: number, part: Part): void {
   while (parts.length < index) parts.push({});
   const place = parts[index];
   if (place?.type === "text" && part.type === "text") {
@@ -158,6 +170,19 @@ function begun(frame: StartFrame): Entry {
     hop: frame.hop,
     ...optional(frame.supersedes, message.clientId),
     createdAt: message.createdAt,
+  };
+}
+
+/** The start frame that would begin this entry as it stands. */
+function startOf(entry: Entry, conversationId: string): StartFrame {
+  const { id, turnId, role, author, position, createdAt, status, hop, supersedes = [], clientId } = entry;
+  return {
+    type: "start",
+    conversationId,
+    turnId,
+    message: { id, role, author, position, createdAt, status, ...(clientId !== undefined ? { clientId } : {}) },
+    hop,
+    supersedes,
   };
 }
 

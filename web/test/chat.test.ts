@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 import { Chat } from "../src/chat";
-import type { Frame } from "../src/wire";
+import { WAITING, type Frame } from "../src/wire";
 
-type Answer = { status: number; body: unknown } | "lost";
+type Answer = { status: number; body: unknown } | "lost" | Promise<{ status: number; body: unknown }>;
 
 const C = "01890000-0000-7000-8000-0000000000c0";
 const T = "01890000-0000-7000-8000-000000000701";
@@ -14,7 +14,7 @@ const PLAYER = { kind: "player", id: "p", name: "Wren" } as const;
 const NPC = { kind: "npc", id: "n", name: "Ada" } as const;
 const STAMP = { title: "Hello", updatedAt: "2026-03-01T12:00:00.000Z" };
 
-let requests: { method: string; path: string; key: string | undefined; body: { text?: string; clientId?: string; turnId?: string } }[];
+let requests: { method: string; path: string; key: string | undefined; body: { text?: string; clientId?: string; turnId?: string; onBusy?: string } }[];
 let answers: Map<string, Answer>;
 let streams: FakeStream[];
 let sight: { visibilityState: string; told: () => void };
@@ -56,9 +56,9 @@ beforeEach(() => {
     },
     fetch: async (path: string, { method, headers, body }: { method: string; headers: Record<string, string>; body?: string }) => {
       requests.push({ method, path, key: headers["idempotency-key"], body: body ? JSON.parse(body) : {} });
-      const answer = answers.get(`${method} ${path}`);
+      const answer = await answers.get(`${method} ${path}`);
       if (answer === "lost" || !answer) throw new TypeError("no connection");
-      return new Response(JSON.stringify(answer.body), { status: answer.status });
+      return new Response(answer.status === 204 ? null : JSON.stringify(answer.body), { status: answer.status });
     },
   });
 });
@@ -106,29 +106,29 @@ test("frames are read from the cursor of what was loaded", async () => {
 test("a text is shown until its message begins", async () => {
   const { chat, stream } = await opened();
   answers.set(POST, ACCEPTED);
-  await chat.send("Hello");
-  assert.deepEqual(chat.pending.map(({ text }) => text), ["Hello"]);
+  await chat.send("Hello", "enqueue");
+  assert.deepEqual(chat.outbox.pending.map(({ text }) => text), ["Hello"]);
   stream.say(start("m1", "player", "another tab"), "8");
-  assert.equal(chat.pending.length, 1, "a message of another tab is not this one");
+  assert.equal(chat.outbox.pending.length, 1, "a message of another tab is not this one");
   stream.say(start("m2", "player", requests.at(-1)!.body.clientId), "9");
-  assert.equal(chat.pending.length, 0);
+  assert.equal(chat.outbox.pending.length, 0);
 });
 
 test("a refused text comes back with the reason", async () => {
   const { chat, heard } = await opened();
   answers.set(POST, BUSY);
-  await chat.send("Hello");
+  await chat.send("Hello", "enqueue");
   assert.deepEqual(heard.returned, ["Hello"]);
   assert.equal(chat.trouble?.code, "TURN_IN_PROGRESS");
-  assert.equal(chat.pending.length, 0);
+  assert.equal(chat.outbox.pending.length, 0);
 });
 
 test("the same text after a lost answer goes under the same key, another under another", async () => {
   const { chat } = await opened();
   answers.set(POST, "lost");
-  await chat.send("Hello");
-  await chat.send("Hello");
-  await chat.send("Something else");
+  await chat.send("Hello", "enqueue");
+  await chat.send("Hello", "enqueue");
+  await chat.send("Something else", "enqueue");
   const [first, again, other] = requests.filter(({ method }) => method === "POST");
   assert.ok(first?.key);
   assert.equal(again!.key, first.key);
@@ -139,9 +139,22 @@ test("the same text after a lost answer goes under the same key, another under a
 test("a text whose answer was lost but that arrived is taken out of the composer", async () => {
   const { chat, heard, stream } = await opened();
   answers.set(POST, "lost");
-  await chat.send("Hello");
+  await chat.send("Hello", "enqueue");
   stream.say(start("m1", "player", requests.at(-1)!.body.clientId), "8");
   assert.deepEqual(heard.arrived, ["Hello"]);
+  assert.equal(chat.trouble, null);
+});
+
+test("a text that arrived before its answer was lost is not given back", async () => {
+  const { chat, heard, stream } = await opened();
+  let lose!: (reason: unknown) => void;
+  answers.set(POST, new Promise((_, reject) => (lose = reject)));
+  const sent = chat.send("Hello", "enqueue");
+  await settled();
+  stream.say(start("m1", "player", requests.at(-1)!.body.clientId), "8");
+  lose(new TypeError("no connection"));
+  await sent;
+  assert.deepEqual(heard.returned, []);
   assert.equal(chat.trouble, null);
 });
 
@@ -212,6 +225,135 @@ test("out of sight the stream rests, but not while a reply is written", async ()
     mock.timers.reset();
   }
 });
+
+test("texts that are sent while a reply is written wait, one behind the other", async () => {
+  const { chat, stream } = await opened();
+  stream.say(start("m2", "npc"), "8");
+  let accept!: (answer: { status: number; body: unknown }) => void;
+  answers.set(POST, new Promise((resolve) => (accept = resolve)));
+  void chat.send("First", "enqueue");
+  void chat.send("Second", "interrupt");
+  await settled();
+  const sent = () => requests.filter(({ method }) => method === "POST").map(({ body }) => [body.text, body.onBusy]);
+  assert.deepEqual(sent(), [["First", "enqueue"]]);
+  assert.deepEqual(chat.outbox.pending.map(({ text }) => text), ["First", "Second"]);
+  accept({ status: 202, body: {} });
+  await settled();
+  assert.deepEqual(sent(), [["First", "enqueue"], ["Second", "interrupt"]]);
+});
+
+test("the same text said in another way is another request", async () => {
+  const { chat } = await opened();
+  answers.set(POST, "lost");
+  await chat.send("Hello", "enqueue");
+  await chat.send("Hello", "interrupt");
+  const [first, other] = requests.filter(({ method }) => method === "POST");
+  assert.notEqual(other!.key, first!.key);
+});
+
+/** A text that waits, as its frames tell it. */
+function waits(stream: FakeStream, id: string, position: number, text: string, clientId?: string): void {
+  const begun = start(id, "player", clientId);
+  assert.ok(begun.type === "start");
+  const seq = position % (WAITING / 2);
+  stream.say({ ...begun, turnId: `turn-${id}`, message: { ...begun.message, position, status: "queued" } }, String(seq));
+  stream.say({ type: "part", messageId: id, index: 0, part: { type: "text", text } }, String(seq + 1));
+  const turn = { id: `turn-${id}`, state: "queued" } as const;
+  stream.say({ type: "finish", messageId: id, status: "queued", finishReason: null, usage: null, turn, conversation: STAMP }, String(seq + 2));
+}
+
+const ids = (entries: readonly { id: string }[]): string[] => entries.map(({ id }) => id);
+
+test("what waits stands apart from what was said, and what steers comes first", async () => {
+  const { chat, stream } = await opened();
+  stream.say(start("m2", "npc"), "8");
+  waits(stream, "q1", WAITING + 10, "Later");
+  waits(stream, "q2", WAITING / 2 + 20, "Now");
+  assert.deepEqual(chat.waiting.map((entry) => chat.steers(entry)), [true, false]);
+  assert.deepEqual(ids(chat.said), ["m2"]);
+  assert.deepEqual(ids(chat.waiting), ["q2", "q1"]);
+
+  // It is taken up, in its place.
+  stream.say(start("q2", "player"), "30");
+  assert.deepEqual(ids(chat.waiting), ["q1"]);
+});
+
+test("the commands for what waits name it", async () => {
+  const { chat } = await opened();
+  answers.set("PATCH /api/messages/q1", { status: 204, body: null });
+  answers.set("DELETE /api/messages/q1", { status: 204, body: null });
+  answers.set(`POST /api/conversations/${C}/queue/resume`, { status: 202, body: {} });
+  assert.equal(await chat.edit("q1", "Other"), true);
+  assert.deepEqual(requests.at(-1)!.body, { text: "Other" });
+  await chat.withdraw("q1");
+  await chat.resume();
+  assert.deepEqual(requests.slice(-3).map(({ method, path }) => `${method} ${path}`), [
+    "PATCH /api/messages/q1",
+    "DELETE /api/messages/q1",
+    `POST /api/conversations/${C}/queue/resume`,
+  ]);
+});
+
+test("an edit without an answer is tried again under its key, and one that was taken is done with", async () => {
+  const { chat } = await opened();
+  const patch = "PATCH /api/messages/m1";
+  answers.set(patch, "lost");
+  assert.equal(await chat.edit("m1", "Other"), false);
+  assert.equal(chat.trouble?.code, "NETWORK");
+  answers.set(patch, { status: 202, body: {} });
+  assert.equal(await chat.edit("m1", "Other"), true);
+  assert.equal(await chat.edit("m1", "Other"), true);
+  const [lost, again, later] = requests.filter(({ method }) => method === "PATCH").map(({ key }) => key);
+  assert.equal(again, lost);
+  assert.notEqual(later, lost);
+});
+
+test("after a reply was made anew its variants are asked for, and another is chosen by its id", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const { chat, stream } = await opened();
+    const begun = start("m3", "npc");
+    assert.ok(begun.type === "start");
+    stream.say({ ...begun, supersedes: ["m2"] }, "8");
+    assert.equal(chat.variants.place("m3"), null);
+    const page = { items: [{ ...entryLike("m3", "npc", "complete"), variantCount: 2 }], next: null, cursor: 9, turn: null };
+    answers.set(`GET /api/conversations/${C}/messages?limit=200`, { status: 200, body: page });
+    const asked = requests.length;
+    const turn = { id: T, state: "ended" } as const;
+    stream.say({ type: "finish", messageId: "m3", status: "complete", finishReason: "stop", usage: null, turn, conversation: STAMP }, "9");
+    stream.say({ type: "part", messageId: "m3", index: 1, part: { type: "notice", code: "TITLE_CHANGED", text: "" } }, "10");
+    mock.timers.tick(1000);
+    await settled();
+    assert.equal(requests.length, asked + 1, "once for all that happens together");
+    assert.deepEqual(chat.variants.place("m3"), { at: null, of: 2 });
+
+    const both = { items: [entryLike("m2", "npc", "superseded"), entryLike("m3", "npc", "complete")], next: null };
+    answers.set("GET /api/messages/m3/variants", { status: 200, body: both });
+    await chat.variants.look("m3");
+    assert.deepEqual(chat.variants.place("m3"), { at: 2, of: 2 });
+    answers.set("POST /api/messages/m2/select", { status: 204, body: null });
+    await chat.turn("m3", -1);
+    assert.equal(requests.at(-1)!.path, "/api/messages/m2/select");
+    assert.deepEqual(chat.variants.place("m2"), { at: 1, of: 2 }, "known from the same answer");
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("a server that was put back to an older backup has the transcript loaded anew", async () => {
+  const { chat, stream } = await opened();
+  stream.say(start("m2", "npc"), "8");
+  stream.say(start("m9", "npc"), "3");
+  await settled();
+  assert.deepEqual(chat.transcript.entries, []);
+  assert.equal(streams.length, 2);
+  assert.equal(stream.readyState, 2);
+});
+
+function entryLike(id: string, role: "player" | "npc", status: string) {
+  const { turnId, message, hop } = start(id, role) as Frame & { type: "start" };
+  return { ...message, conversationId: C, turnId, hop, text: "", parts: [], status, finishReason: null, usage: null, error: null, variantCount: 1 };
+}
 
 /** Lets what was awaited go on, without any timer. */
 async function settled(): Promise<void> {

@@ -1,7 +1,11 @@
 //! The thin actor around a Conversation's state: message to event, `apply`, effects performed. It awaits nothing: the
 //! turn is a task of its own, and the Journal answers by message.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
@@ -17,8 +21,9 @@ use super::{
 use crate::{
     policy::outcome::Ending,
     ports::{
-        Clock,
+        Clock, Observer,
         journal::{Journal, JournalError, Leftover, Queued},
+        observer::EndedTurn,
     },
     reply::reply,
     turn::{Cancel, Gate, Planner, TurnPlan, TurnTask, Unanswered, cancellation, plan},
@@ -35,6 +40,7 @@ pub struct Ports {
     pub journal: Arc<dyn Journal>,
     pub planner: Arc<dyn Planner>,
     pub clock: Arc<dyn Clock>,
+    pub observer: Arc<dyn Observer>,
     pub windows: Arc<WindowCache>,
     /// Turns that are admitted or run, in all Conversations.
     pub turns: TaskTracker,
@@ -84,9 +90,18 @@ struct Running {
     cancel: Cancel,
     gate: Arc<Gate>,
     release: Option<oneshot::Sender<()>>,
+    timing: Timing,
     /// Counts the turn until its end is stored.
     _counted: TaskTrackerToken,
     _task: AbortOnDropHandle<()>,
+}
+
+/// What is measured of a turn, from its first step to its last.
+#[derive(Clone, Copy)]
+struct Timing {
+    begun: Instant,
+    /// Whether a piece of a reply has been shown.
+    seen: bool,
 }
 
 impl Actor for ConversationActor {
@@ -213,15 +228,21 @@ impl ConversationActor {
                         awake.cancel(ending);
                     }
                 }
-                Effect::OpenLog { after, turn } => awake.log.open(after, turn),
-                Effect::Publish(Published::Frames(frames)) => awake.log.publish_frames(&frames),
-                Effect::Publish(Published::Pieces { message, pieces }) => awake.log.publish_pieces(message, &pieces),
+                Effect::OpenLog { after, turn } => {
+                    self.ports.observer.turn_admitted();
+                    awake.log.open(after, turn);
+                }
+                Effect::Publish(published) => self.publish(awake, &published),
                 Effect::Tell { turn, message, error } => {
                     awake.log.tell(&Frame::Error { turn_id: turn, message_id: message, error });
                 }
                 Effect::Recall(said) => self.ports.windows.recall(awake.id, said),
                 Effect::ForgetWindow => self.ports.windows.forget(awake.id),
-                Effect::Taken(turn) => awake.open_gate(turn),
+                Effect::Taken(turn) => {
+                    if let Some(added) = awake.open_gate(turn) {
+                        self.ports.observer.shown(added);
+                    }
+                }
                 Effect::Answer(ticket, answer) => awake.answer(ticket, answer),
                 Effect::Wake { last_seq } => awake.log.wake(last_seq),
                 Effect::RetryLater => drop(myself.send_after(RETRY_AFTER, || ConversationMsg::RetryDue)),
@@ -233,6 +254,28 @@ impl ConversationActor {
             awake.running = None;
         }
         Ok(())
+    }
+
+    /// Counted before it is shown: whoever has seen a turn's end finds it counted. A queued text that is withdrawn never
+    /// was a turn that ran.
+    fn publish(&self, awake: &mut Awake, published: &Published) {
+        match published {
+            Published::Frames(frames) => {
+                if let (Some(ended), Some(running)) = (EndedTurn::among(frames), &awake.running)
+                    && ended.turn == running.turn
+                {
+                    self.ports.observer.turn_ended(ended, running.timing.begun.elapsed());
+                }
+                awake.log.publish_frames(frames);
+            }
+            Published::Pieces { message, pieces } => {
+                if let Some(running) = awake.running.as_mut().filter(|running| !running.timing.seen) {
+                    running.timing.seen = true;
+                    self.ports.observer.first_shown(running.timing.begun.elapsed());
+                }
+                awake.log.publish_pieces(*message, pieces);
+            }
+        }
     }
 
     fn claim(&self, myself: &ActorRef<ConversationMsg>, id: ConversationId, cause: Leftover) {
@@ -275,6 +318,7 @@ impl ConversationActor {
             plan: Arc::clone(&plan),
             journal: Arc::clone(&self.ports.journal),
             windows: Arc::clone(&self.ports.windows),
+            observer: Arc::clone(&self.ports.observer),
             log: Arc::clone(&awake.log),
             actor: myself.clone(),
             released,
@@ -282,12 +326,15 @@ impl ConversationActor {
             gate: Arc::clone(&gate),
         };
         let task = AbortOnDropHandle::new(tokio::spawn(task.run()));
+        let earlier_step = awake.running.as_ref().filter(|running| running.turn == turn).map(|running| running.timing);
+        let timing = earlier_step.unwrap_or_else(|| Timing { begun: Instant::now(), seen: false });
         awake.running = Some(Running {
             turn,
             plan,
             cancel,
             gate,
             release: Some(release),
+            timing,
             _counted: self.ports.turns.token(),
             _task: task,
         });
@@ -341,10 +388,9 @@ impl Awake {
         }
     }
 
-    fn open_gate(&self, turn: TurnId) {
-        if let Some(running) = self.running.as_ref().filter(|running| running.turn == turn) {
-            running.gate.open();
-        }
+    /// Answers how long ago what the turn reported was decoded, if that is timed.
+    fn open_gate(&self, turn: TurnId) -> Option<Duration> {
+        self.running.as_ref().filter(|running| running.turn == turn)?.gate.open()
     }
 
     fn cancel(&mut self, ending: Ending) {

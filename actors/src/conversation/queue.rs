@@ -21,6 +21,8 @@ use super::{
 pub const QUEUE_LIMIT: usize = 20;
 /// A Message that waits stands behind everything that was said; its place is given when it is taken up.
 pub const WAITING_POSITION: i64 = 1 << 40;
+/// What steers comes before what waits otherwise, in every tab: its position tells them.
+pub const STEERING_POSITION: i64 = 1 << 39;
 
 /// What is to become of the queue.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,6 +78,7 @@ impl Asked {
 impl Queued {
     fn of(begin: &Begin, steers: bool, first_seq: u64) -> Option<Self> {
         let Intent::Send { message, author, text, client_id, to } = &begin.intent else { return None };
+        let behind = if steers { STEERING_POSITION } else { WAITING_POSITION };
         Some(Self {
             message: *message,
             turn: begin.turn,
@@ -85,7 +88,7 @@ impl Queued {
             client_id: client_id.clone(),
             to: *to,
             steers,
-            position: WAITING_POSITION + i64::try_from(first_seq).unwrap_or(0),
+            position: behind + i64::try_from(first_seq).unwrap_or(0),
             hop_limit: begin.hop.limit,
             created_at: begin.now,
         })

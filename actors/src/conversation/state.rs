@@ -165,7 +165,7 @@ impl Conversation {
     fn on_unclaimed(&mut self, error: JournalError) -> Vec<Effect> {
         let mut effects = self.refuse_everybody(&error);
         effects.push(match error {
-            JournalError::Unavailable(_) => Effect::RetryLater,
+            error if error.may_be_tried_again() => Effect::RetryLater,
             error => Effect::Quit(error),
         });
         effects

@@ -35,6 +35,19 @@ pub enum ActorState {
 }
 
 impl ActorState {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Admitting => "admitting",
+            Self::Running => "running",
+            Self::Committing => "committing",
+            Self::Recovering => "recovering",
+            Self::Quarantined => "quarantined",
+            Self::Asleep => "asleep",
+        }
+    }
+
     pub const ALL: [Self; 7] = [
         Self::Idle,
         Self::Admitting,

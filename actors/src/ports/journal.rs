@@ -40,6 +40,14 @@ pub enum JournalError {
     /// The store cannot commit now. Nothing of the batch is stored; the same batch may be tried again.
     #[error("the store cannot commit: {0}")]
     Unavailable(String),
+    /// The commit itself failed. Nothing of the batch is stored now, and the same batch may be tried again; but a process
+    /// that ends before the next commit may find it stored. Nobody may be told that nothing of it was kept.
+    #[error("a commit failed: {0}")]
+    Unsettled(String),
+    /// Nobody can say whether the batch is stored. It must not be tried again: the next claim finds out, and whatever comes
+    /// of this batch comes before that claim.
+    #[error("it is not known whether a batch is stored: {0}")]
+    Unknown(String),
     /// A newer instance has claimed the Conversation.
     #[error("a newer instance has taken over")]
     Fenced,
@@ -49,6 +57,13 @@ pub enum JournalError {
     /// The batch itself cannot be stored; trying again is of no use.
     #[error("the batch was refused: {0}")]
     Refused(String),
+}
+
+impl JournalError {
+    /// Whether the same instance may hand in the same batch again.
+    pub fn may_be_tried_again(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Unsettled(_))
+    }
 }
 
 /// Why a Message that was still running when its Conversation was claimed did not end by itself.

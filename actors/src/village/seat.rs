@@ -52,7 +52,7 @@ pub struct Seat {
     pub log: Arc<FrameLog>,
     pub last_asked: Instant,
     sitting: Option<Sitting>,
-    /// The actor keeps failing, and what it left running has no end in the store yet.
+    /// The actor failed, and what it left running may have no end in the store yet.
     pub unended: bool,
     /// The actor failed too often; nobody sits here until the seat is released.
     quarantined: bool,
@@ -137,7 +137,6 @@ impl Seat {
         let Some(sitting) = self.stand_up() else { return self.nobody() };
         sitting.mailbox.close();
         sitting.actor.stop(None);
-        self.restarted += 1;
         Intervention::Done
     }
 
@@ -164,7 +163,9 @@ impl Seat {
                 }
             }
             Err(JournalError::Gone) => self.unended = false,
-            Err(error) => tracing::warn!(%error, "a turn's end could not be stored yet"),
+            // The store has told of its own trouble.
+            Err(error) if error.may_be_tried_again() => tracing::debug!(%error, "a turn's end is not stored yet"),
+            Err(error) => tracing::warn!(%error, "a turn's end could not be stored"),
         }
     }
 
@@ -187,16 +188,26 @@ impl Seat {
         self.quarantined
     }
 
-    /// The actor failed. False: too often, and the seat is quarantined.
-    pub fn may_restart(&mut self, error: LastError, now: Instant, intensity: Intensity) -> bool {
+    /// The actor failed. What it left running is unended until somebody sits here again.
+    pub fn failed(&mut self, error: LastError) {
+        self.unended = true;
         self.last_error = Some(error);
+        self.mark.touch();
+    }
+
+    /// Another one is to take the place of one that failed, or was ended.
+    pub fn restarting(&mut self) {
+        self.unended = true;
+        self.restarted += 1;
+    }
+
+    /// Whether another one may take its place. False: it failed too often, and the seat is quarantined.
+    pub fn may_restart(&mut self, now: Instant, intensity: Intensity) -> bool {
         self.restarts.retain(|at| now.duration_since(*at) < intensity.window);
         self.quarantined = self.restarts.len() >= intensity.limit;
         if !self.quarantined {
             self.restarts.push(now);
-            self.restarted += 1;
         }
-        self.mark.touch();
         !self.quarantined
     }
 

@@ -127,11 +127,7 @@ impl Card {
     pub fn view(&self, windows: &WindowCache) -> ActorView {
         let vital = self.awake.as_ref().map(|(vitals, _)| vitals.read());
         let standing = vital.as_ref().map(|vital| vital.standing).unwrap_or_default();
-        let state = match (&vital, self.quarantined) {
-            (Some(_), _) => standing.state,
-            (None, true) => ActorState::Quarantined,
-            (None, false) => ActorState::Asleep,
-        };
+        let state = if vital.is_some() { standing.state } else { self.state_without_actor() };
         let since = vital.as_ref().map(|vital| vital.since).unwrap_or_default();
         let window = windows.peek(self.conversation);
         let mut lags = self.log.lags();
@@ -149,10 +145,10 @@ impl Card {
             step: standing.step,
             hop: standing.hop,
             queue: standing.queue,
-            mailbox: self.awake.as_ref().map(|(_, mailbox)| MailboxView {
-                depth: self.capacity.saturating_sub(mailbox.available_permits()),
-                capacity: self.capacity,
-            }),
+            mailbox: self
+                .awake
+                .as_ref()
+                .map(|(_, mailbox)| MailboxView { depth: self.depth(mailbox), capacity: self.capacity }),
             watchers: WatchersView { count, lags },
             cursor: self.log.head(),
             epoch: vital.as_ref().map(|vital| vital.standing.epoch),
@@ -166,6 +162,14 @@ impl Card {
             last_error: vital.and_then(|vital| vital.last_error).or_else(|| self.last_error.clone()),
             last_activity: self.awake.as_ref().and_then(|(vitals, _)| vitals.last_activity()).or(self.last_activity),
         }
+    }
+
+    pub fn state_without_actor(&self) -> ActorState {
+        if self.quarantined { ActorState::Quarantined } else { ActorState::Asleep }
+    }
+
+    pub fn depth(&self, mailbox: &Semaphore) -> usize {
+        self.capacity.saturating_sub(mailbox.available_permits())
     }
 
     /// The log and the fold hold the running reply once each.

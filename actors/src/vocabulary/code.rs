@@ -55,6 +55,10 @@ codes! {
     SettingPinned = "SETTING_PINNED",
     /// The name is taken, or something still refers to what was to be deleted.
     Conflict = "CONFLICT",
+    /// An operator's wish for an actor where nobody is awake.
+    NotAwake = "NOT_AWAKE",
+    /// An operator's release of a Conversation that is not quarantined.
+    NotQuarantined = "NOT_QUARANTINED",
     BodyTooLarge = "BODY_TOO_LARGE",
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE",
     IdempotencyMismatch = "IDEMPOTENCY_MISMATCH",

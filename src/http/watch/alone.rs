@@ -32,20 +32,20 @@ pub struct Watching {
     pub cursor: u64,
     /// The watch ends behind this turn's terminal frame.
     pub until: Option<TurnId>,
-    /// The reader has that frame already: the watch only says where it stands.
-    pub seen: bool,
+    /// Where that turn's end stands, if it has ended: a reader that has come so far is only told where it stands.
+    pub end: Option<u64>,
 }
 
 impl Watching {
     pub fn into_response(self) -> Response {
         // An id without data: a tab that drops before its first frame can come back.
         let opening = Bytes::from(format!("id: {}\n\n", self.cursor));
-        if self.seen {
+        if self.end.is_some_and(|end| self.cursor >= end) {
             return sse::response(Body::from(opening));
         }
         let reader = Reader::new(self.store, &self.log, self.conversation, self.signed_in.who.id, self.cursor);
         let reader = match self.until {
-            Some(turn) => reader.until(turn),
+            Some(turn) => reader.until(turn, self.end),
             None => reader,
         };
         let heartbeat = Heartbeat::of(self.accounts, self.signed_in.credential);

@@ -43,6 +43,9 @@ pub struct Reader {
     cursor: u64,
     /// It ends behind this turn's terminal frame.
     until: Option<TurnId>,
+    /// Where the store has that turn's end, once it was looked for there. It may stand where the log tells of it by another
+    /// Message's start alone: when the reply was made anew, or the Player said it otherwise.
+    end: Option<u64>,
     ended: Option<Ended>,
     /// Nobody was awake and the store had nothing more: only a change makes it worth reading again.
     rested: bool,
@@ -61,6 +64,7 @@ impl Reader {
             watcher: log.watch(),
             cursor,
             until: None,
+            end: None,
             ended: None,
             rested: false,
             turns: None,
@@ -68,10 +72,11 @@ impl Reader {
         }
     }
 
-    /// Ends behind this turn's terminal frame.
+    /// Ends behind this turn's terminal frame, which stands at `end` if it has ended.
     #[must_use]
-    pub fn until(mut self, turn: TurnId) -> Self {
+    pub fn until(mut self, turn: TurnId, end: Option<u64>) -> Self {
         self.until = Some(turn);
+        self.end = end;
         self
     }
 
@@ -133,8 +138,15 @@ impl Reader {
             self.ended = Some(Ended::Turn);
         }
         let stretch = last.unwrap_or(stretch);
-        self.cursor = stretch.cursor();
+        self.move_to(stretch.cursor());
         stretch
+    }
+
+    fn move_to(&mut self, cursor: u64) {
+        self.cursor = self.cursor.max(cursor);
+        if self.ended.is_none() && self.end.is_some_and(|end| self.cursor >= end) {
+            self.ended = Some(Ended::Turn);
+        }
     }
 
     /// A page of what ended behind the cursor; without a floor, up to the store's own end. None: there was nothing.
@@ -144,7 +156,7 @@ impl Reader {
             Some(turns) => Arc::clone(turns).acquire_owned().await.ok(),
             None => None,
         };
-        let (id, player, cursor) = (self.conversation, self.player, self.cursor);
+        let (id, player, cursor, until) = (self.conversation, self.player, self.cursor, self.until);
         let read = self
             .store
             .read(move |conn| {
@@ -154,10 +166,11 @@ impl Reader {
                     None => messages::settled_seq(conn, &row)?,
                 };
                 let ended = messages::ended_between(conn, row.key, cursor, upto, PAGE)?;
-                Ok((ended, upto, ConversationStamp { title: row.title, updated_at: row.updated_at }))
+                let end = until.map(|turn| messages::turn_end(conn, row.key, turn, cursor)).transpose()?.flatten();
+                Ok((ended, upto, end, ConversationStamp { title: row.title, updated_at: row.updated_at }))
             })
             .await;
-        let (found, upto, stamp) = match read {
+        let (found, upto, end, stamp) = match read {
             Ok(read) => read,
             Err(error) => {
                 self.ended = Some(match error {
@@ -170,10 +183,11 @@ impl Reader {
                 return None;
             }
         };
+        self.end = end.or(self.end);
         let lines: Vec<Line> = found.messages.into_iter().flat_map(|stored| lines(stored, &stamp)).collect();
         let stretch = (!lines.is_empty()).then(|| self.take(Arc::new(Stretch::new(cursor, lines))));
         if !found.more && self.ended.is_none() {
-            self.cursor = self.cursor.max(upto);
+            self.move_to(upto);
         }
         self.page = page.filter(|_| stretch.is_some());
         stretch

@@ -116,10 +116,21 @@ pub fn player_of_token(conn: &Connection, hash: SecretHash) -> Result<Option<(Pl
     Ok(enabled(conn, player_id(player))?.map(|player| (player, Uuid::from_bytes(token))))
 }
 
-/// A Player's tokens, the newest first; bounded by [`TOKENS_AT_MOST`].
+/// Whose the token is; none when it is gone or its Player disabled.
 ///
 /// # Errors
 /// When the store can't be read.
+pub fn player_of_token_id(conn: &Connection, token: Uuid) -> Result<Option<Player>, StoreError> {
+    let found: Option<[u8; 16]> = conn
+        .prepare_cached("SELECT player_id FROM api_tokens WHERE id = ?1")?
+        .query_row([token.as_bytes()], |row| row.get(0))
+        .optional()?;
+    match found {
+        Some(player) => enabled(conn, player_id(player)),
+        None => Ok(None),
+    }
+}
+
 /// Whether the token exists and its Player is not disabled.
 pub fn is_token_good(conn: &Connection, token: Uuid) -> Result<bool, StoreError> {
     let found = conn
@@ -131,6 +142,10 @@ pub fn is_token_good(conn: &Connection, token: Uuid) -> Result<bool, StoreError>
     Ok(found.is_some())
 }
 
+/// A Player's tokens, the newest first; bounded by [`TOKENS_AT_MOST`].
+///
+/// # Errors
+/// When the store can't be read.
 pub fn tokens(conn: &Connection, player: PlayerId) -> Result<Vec<ApiToken>, StoreError> {
     let mut statement =
         conn.prepare_cached("SELECT id, name, created_at FROM api_tokens WHERE player_id = ?1 ORDER BY id DESC")?;

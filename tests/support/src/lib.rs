@@ -1,12 +1,20 @@
 //! What Hamlet's tests share. A [`ScriptedProvider`] says what the test says, when the test says it; a [`TestVillage`] is
 //! the engine over a real store in a folder of its own.
 
+mod clock;
+mod faulty;
+mod onlooker;
 mod scripted;
 mod server;
 mod several;
+mod socket;
 mod village;
 
+pub use clock::StoppedClock;
+pub use faulty::{Fault, FaultyJournal, HeldBatch, Point};
+pub use onlooker::{Onlooker, Seen};
 pub use scripted::{Script, ScriptedProvider};
-pub use server::{Answer, Client, Events, TestServer, setup};
+pub use server::{Answer, Client, Events, SCRAPER, TestServer, setup};
 pub use several::{Connection, Several};
+pub use socket::Socket;
 pub use village::{Tab, TestClock, TestVillage};

@@ -110,6 +110,11 @@ impl ScriptedProvider {
         Script { lines: Some(lines), closed: is_closed }
     }
 
+    /// Scripts that no request has taken are taken back.
+    pub fn expect_no_more(&self) {
+        self.replies.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// The n-th request (from 0), once it has come.
     pub async fn asked(&self, n: usize) -> ModelRequest {
         let mut asked = self.asked.subscribe();

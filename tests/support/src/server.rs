@@ -2,7 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test support that fails, fails the test")]
 
-use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::Path,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use futures_util::{StreamExt, future::BoxFuture};
 use hamlet::{
@@ -18,7 +23,7 @@ use hamlet::{
     },
 };
 use hamlet_actors::{
-    ports::{Provider, ProviderFailure},
+    ports::{Provider, ProviderFailure, journal::Journal},
     village::Upkeep,
     vocabulary::{Frame, Transcript, TurnState},
 };
@@ -26,7 +31,10 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::ScriptedProvider;
+use crate::{FaultyJournal, ScriptedProvider};
+
+/// What a scraper of a test server brings.
+pub const SCRAPER: &str = "the scraper's own token";
 
 /// Whatever is asked for, the played Provider answers.
 struct Played(Arc<ScriptedProvider>);
@@ -56,6 +64,7 @@ pub fn setup(folder: &Path, provider: Arc<ScriptedProvider>) -> Setup {
         providers: Arc::new(Played(provider)),
         journal: Box::new(|store| Arc::new(store)),
         upkeep: Upkeep { sweep_every: Duration::from_millis(100), ..Upkeep::default() },
+        metrics_token: Some(SCRAPER.into()),
         deadline: Duration::from_millis(200),
     }
 }
@@ -64,6 +73,8 @@ pub struct TestServer {
     pub address: SocketAddr,
     pub app: Arc<App>,
     pub provider: Arc<ScriptedProvider>,
+    /// Between the engine and the store.
+    pub journal: Arc<FaultyJournal>,
     /// Signed in as the admin.
     pub admin: Client,
     pub stop: CancellationToken,
@@ -78,7 +89,11 @@ impl TestServer {
 
     pub async fn over(folder: Arc<tempfile::TempDir>, accounts: AccountsOptions, rules: OriginRules) -> Self {
         let provider = ScriptedProvider::new();
-        let setup = Setup { rules, accounts, ..setup(folder.path(), provider.clone()) };
+        let made: Arc<OnceLock<Arc<FaultyJournal>>> = Arc::default();
+        let making = Arc::clone(&made);
+        let faulty =
+            move |store| making.get_or_init(|| FaultyJournal::over(Arc::new(store))).clone() as Arc<dyn Journal>;
+        let setup = Setup { rules, accounts, journal: Box::new(faulty), ..setup(folder.path(), provider.clone()) };
         let server = Server::start(setup).await.unwrap();
         let (address, app, link) =
             (server.address, server.app.clone(), server.first_link.as_ref().map(|link| link.text()));
@@ -88,7 +103,13 @@ impl TestServer {
         if let Some(link) = link {
             admin.enter(&link).await;
         }
-        Self { address, app, provider, admin, stop, running, folder }
+        let journal = made.get().unwrap().clone();
+        Self { address, app, provider, journal, admin, stop, running, folder }
+    }
+
+    /// The folder that holds `hamlet.db`.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Stops as on a signal, and starts again on the same data; whoever was signed in still is.
@@ -98,6 +119,21 @@ impl TestServer {
         running.await.unwrap();
         let mut next = Self::over(folder, AccountsOptions::default(), OriginRules::default()).await;
         next.admin = Client { address: next.address, ..admin };
+        next
+    }
+
+    /// As after `kill -9`: another server opens a copy of the file as it is at this moment. The first goes on unnoticed;
+    /// whoever was signed in there is signed in here.
+    pub async fn killed_and_restarted(&self) -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        for file in ["hamlet.db", "hamlet.db-wal"] {
+            let from = self.folder.path().join(file);
+            if from.exists() {
+                std::fs::copy(from, folder.path().join(file)).unwrap();
+            }
+        }
+        let mut next = Self::over(folder, AccountsOptions::default(), OriginRules::default()).await;
+        next.admin = Client { address: next.address, ..self.admin.clone() };
         next
     }
 

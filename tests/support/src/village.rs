@@ -13,14 +13,17 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use hamlet::store::{Store, Stored, conversations, messages};
+use hamlet::{
+    http::watch::reader::Reader,
+    store::{Store, Stored, conversations, messages},
+};
 use hamlet_actors::{
     conversation::{
         Begin, Begun, Cast, Intent, OnBusy,
         frame_log::{FrameLog, Look, Watcher},
     },
     engine::{Engine, EngineError},
-    ports::{Clock, Provider, SystemClock},
+    ports::{Clock, Provider, SystemClock, Unobserved},
     turn::{Planned, Planner, TurnPlan, Unanswered, WhenUnwatched},
     village::Upkeep,
     vocabulary::{
@@ -31,7 +34,7 @@ use hamlet_actors::{
 
 use tokio::sync::oneshot;
 
-use crate::ScriptedProvider;
+use crate::{FaultyJournal, Onlooker, ScriptedProvider};
 
 /// The machine's clock, which panics in whoever asks it next, or holds him up, when the test says so.
 #[derive(Debug, Default)]
@@ -138,6 +141,8 @@ fn plan(npc: &Npc, provider: Arc<ScriptedProvider>, question: Option<&str>, when
 
 pub struct TestVillage {
     pub store: Store,
+    /// Between the engine and the store.
+    pub journal: Arc<FaultyJournal>,
     pub engine: Engine,
     pub clock: Arc<TestClock>,
     pub planner: Arc<TestPlanner>,
@@ -180,6 +185,14 @@ impl TestVillage {
         Self::over(folder, store, player, npc, conversation).await
     }
 
+    /// The same, with an engine that looks after its actors so often.
+    pub async fn sweeping(self, sweep_every: Duration) -> Self {
+        let upkeep = Upkeep { sweep_every, ..Upkeep::default() };
+        let (journal, planner, clock) = (self.journal.clone(), self.planner.clone(), self.clock.clone());
+        let engine = Engine::start(journal, planner, clock, Arc::new(Unobserved), upkeep).await.unwrap();
+        Self { engine, ..self }
+    }
+
     async fn over(
         folder: Arc<tempfile::TempDir>,
         store: Store,
@@ -196,10 +209,11 @@ impl TestVillage {
             refuses: Mutex::new(None),
             asked: AtomicUsize::new(0),
         });
-        let journal = Arc::new(store.clone());
-        let engine = Engine::start(journal, planner.clone(), clock.clone(), upkeep).await.unwrap();
+        let journal = FaultyJournal::over(Arc::new(store.clone()));
+        let engine =
+            Engine::start(journal.clone(), planner.clone(), clock.clone(), Arc::new(Unobserved), upkeep).await.unwrap();
         let when_unwatched = WhenUnwatched::Finish;
-        Self { store, engine, clock, planner, provider, conversation, player, npc, when_unwatched, folder }
+        Self { store, journal, engine, clock, planner, provider, conversation, player, npc, when_unwatched, folder }
     }
 
     /// As after `kill -9`: another process opens a copy of the file as it is at this moment. The first goes on unnoticed.
@@ -315,6 +329,12 @@ impl TestVillage {
         };
         let waited = tokio::time::timeout(Duration::from_secs(10), ending).await;
         waited.unwrap_or_else(|_| panic!("the message did not end"))
+    }
+
+    /// A tab that reads by itself from this cursor on, also what it can find in the store only.
+    pub async fn onlooker(&self, cursor: u64) -> Onlooker {
+        let log = self.engine.log(self.conversation).await.unwrap();
+        Onlooker::new(Reader::new(self.store.clone(), &log, self.conversation, self.player, cursor), cursor)
     }
 
     /// A tab that watches from this cursor on.

@@ -7,7 +7,7 @@ import type { Entry } from "../fold";
 /** So much is read out by itself; the rest is there to be read at will. */
 const SPOKEN = 2_000;
 
-export function Announcer({ entries }: { entries: readonly Entry[] }) {
+export function Announcer({ entries, waiting }: { entries: readonly Entry[]; waiting: number }) {
   const [said, setSaid] = useState("");
   const watched = useRef<string | null>(null);
   const last = entries.findLast((entry) => entry.role === "npc");
@@ -25,10 +25,19 @@ export function Announcer({ entries }: { entries: readonly Entry[] }) {
   }, [last?.id, status]);
 
   return (
-    <div class="offscreen" aria-live="polite" data-testid="announcer">
-      {said}
-    </div>
+    <>
+      <div class="offscreen" aria-live="polite" data-testid="announcer">
+        {said}
+      </div>
+      <div class="offscreen" role="status">
+        {waiting > 0 && `${counted(waiting)}.`}
+      </div>
+    </>
   );
+}
+
+export function counted(waiting: number): string {
+  return waiting === 1 ? "One message waits" : `${waiting} messages wait`;
 }
 
 function spoken(entry: Entry): string {

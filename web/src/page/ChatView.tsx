@@ -2,11 +2,16 @@
 
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { Chat } from "../chat";
+import type { Entry } from "../fold";
 import { paced } from "../pace";
+import type { OnBusy } from "../wire";
 import { Announcer } from "./Announcer";
 import { Composer } from "./Composer";
+import { EditView } from "./EditView";
 import { exposeTranscript } from "./hook";
+import { NO_ACTIONS, type Actions, type Commands } from "./MessageActions";
 import { MessageView, PendingView } from "./MessageView";
+import { Paused } from "./Paused";
 import { TroubleLine } from "./TroubleLine";
 import { useStickToEnd } from "./useStickToEnd";
 
@@ -21,6 +26,10 @@ interface Props {
 export function ChatView({ id, initial, initialTaken, stamped }: Props) {
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const [draft, setDraft] = useState("");
+  /** The Message whose text is being changed, as it was and as it is now. */
+  const [editing, setEditing] = useState<{ id: string; was: string; text: string } | null>(null);
+  /** Counts what has closed under the Player's hands: typing goes on in the composer. */
+  const [closed, close] = useReducer((count: number) => count + 1, 0);
   const tell = useRef(stamped);
   tell.current = stamped;
   const chat = useMemo(
@@ -40,7 +49,7 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
     void chat.open().then(() => {
       if (initial === null) return;
       initialTaken();
-      if (chat.stage === "ready") void chat.send(initial);
+      if (chat.stage === "ready") void chat.send(initial, "enqueue");
       else setDraft(initial);
     });
     return () => {
@@ -49,14 +58,52 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
     };
   }, [chat]);
 
+  const commands = useMemo<Commands>(
+    () => ({
+      regenerate: () => void chat.regenerate(),
+      edit: (id) => {
+        const entry = chat.transcript.entries.find((one) => one.id === id);
+        const text = entry ? wordsOf(entry) || chat.textOf(entry) : "";
+        setEditing({ id, was: text, text });
+      },
+      withdraw: (id) => {
+        close(undefined as never);
+        void chat.withdraw(id);
+      },
+      look: (id) => void chat.variants.look(id),
+      turn(id, step) {
+        this.turned = { id: chat.variants.neighbour(id, step), step };
+        void chat.turn(id, step);
+      },
+      turned: null,
+    }),
+    [chat],
+  );
+
   const { entries } = chat.transcript;
-  const { running } = chat;
+  const { running, idle, said, waiting } = chat;
+  const { pending } = chat.outbox;
   const end = useStickToEnd();
 
-  const send = (text: string): void => {
+  const stopEditing = (): void => {
+    setEditing(null);
+    close(undefined as never);
+  };
+  // What is being edited has left the transcript: the new words stay, where something else can be made of them.
+  const lost = editing !== null && chat.stage === "ready" && !entries.some((entry) => entry.id === editing.id);
+  useEffect(() => {
+    if (!lost) return;
+    if (editing.text !== editing.was) setDraft((typed) => (typed === "" ? editing.text : `${editing.text}\n${typed}`));
+    stopEditing();
+  }, [lost]);
+
+  const send = (text: string, onBusy: OnBusy): void => {
     setDraft("");
     end.stick();
-    void chat.send(text);
+    void chat.send(text, onBusy);
+  };
+  const save = async (id: string, text: string): Promise<void> => {
+    if (await chat.edit(id, text)) stopEditing();
   };
   const older = async (): Promise<void> => {
     const keep = end.holdPlace();
@@ -76,9 +123,45 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
     );
   }
 
-  const idle = !running && chat.pending.length === 0;
-  const last = entries.at(-1);
+  const last = said.at(-1);
   const leaving = running?.supersedes;
+  const message = (entry: Entry) => {
+    const waits = entry.status === "queued";
+    if (entry.id === editing?.id) {
+      return (
+        <EditView
+          key={entry.id}
+          text={editing.text}
+          change={(text) => setEditing({ ...editing, text })}
+          save={(text) => void save(entry.id, text)}
+          cancel={stopEditing}
+          waits={waits}
+          busy={!waits && !idle}
+        />
+      );
+    }
+    const place = chat.variants.place(entry.id);
+    const actions: Actions = {
+      ...NO_ACTIONS,
+      regenerate: idle && entry === last && entry.role === "npc",
+      edit: entry.role === "player" && (waits || idle),
+      withdraw: waits,
+      ...(place && { variants: place.of, variant: place.at, choose: idle }),
+    };
+    return (
+      <MessageView
+        key={entry.id}
+        entry={entry}
+        revision={chat.transcript.revision(entry)}
+        fallback={chat.textOf(entry)}
+        leaving={leaving?.includes(entry.id) ?? false}
+        steers={waits && chat.steers(entry)}
+        actions={actions}
+        commands={commands}
+      />
+    );
+  };
+
   return (
     <>
       <div class="scroll" ref={end.outer} onScroll={end.scrolled} tabIndex={-1}>
@@ -88,21 +171,17 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
               Load earlier messages
             </button>
           )}
-          {chat.stage === "ready" && entries.length === 0 && chat.pending.length === 0 && (
+          {chat.stage === "ready" && entries.length === 0 && pending.length === 0 && (
             <p class="empty">Nothing has been said yet.</p>
           )}
-          {entries.map((entry) => (
-            <MessageView
-              key={entry.id}
-              entry={entry}
-              revision={chat.transcript.revision(entry)}
-              fallback={chat.textOf(entry)}
-              leaving={leaving?.includes(entry.id) ?? false}
-              regenerate={idle && entry === last && entry.role === "npc" ? () => void chat.regenerate() : null}
-            />
-          ))}
-          {chat.pending.map((pending) => (
-            <PendingView key={pending.clientId} text={pending.text} />
+          {said.map(message)}
+          {waiting.length > 0 && (
+            <section aria-label="Messages that wait" data-testid="queue">
+              {waiting.map(message)}
+            </section>
+          )}
+          {pending.map(({ clientId, text }) => (
+            <PendingView key={clientId} text={text} />
           ))}
         </div>
       </div>
@@ -116,16 +195,53 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
           {!chat.connected && <p class="small" role="status">Connection lost. Connecting again …</p>}
           {chat.storeTrouble && <TroubleLine trouble={{ message: chat.storeTrouble, code: "STORE_UNAVAILABLE" }} />}
           {chat.trouble && <TroubleLine trouble={chat.trouble} dismiss={() => chat.dismiss()} />}
-          <Composer draft={draft} change={setDraft} send={send} hint="Message" busy={chat.stage !== "ready"}>
+          {waiting.length > 0 && idle && <Paused waiting={waiting.length} resume={() => chat.resume()} />}
+          <Composer
+            draft={draft}
+            change={setDraft}
+            send={(text) => send(text, "enqueue")}
+            hint="Message"
+            label={!running ? "Send" : draft === "" ? null : "Queue"}
+            busy={chat.stage !== "ready"}
+            focus={closed}
+            beside={
+              running && (
+                <button type="button" class="stop" disabled={chat.stopping} onClick={() => void chat.stop()}>
+                  Stop
+                </button>
+              )
+            }
+          >
             {running && (
-              <button type="button" class="stop" disabled={chat.stopping} onClick={() => void chat.stop()}>
-                Stop
-              </button>
+              <WhileWriting name={running.author.name} ready={draft.trim() !== ""} say={(onBusy) => send(draft, onBusy)} />
             )}
           </Composer>
         </div>
       </div>
-      <Announcer entries={entries} />
+      <Announcer entries={entries} waiting={waiting.length} />
     </>
   );
+}
+
+/** What becomes of a text that is sent while a reply is being written. */
+function WhileWriting({ name, ready, say }: { name: string; ready: boolean; say: (onBusy: OnBusy) => void }) {
+  return (
+    <p class="small while-writing">
+      <span>{name} is writing. Enter puts your message in the queue.</span>
+      {ready && (
+        <span class="ways">
+          <button type="button" class="link" onClick={() => say("interrupt")}>
+            Stop and say this now
+          </button>
+          <button type="button" class="link" onClick={() => say("steer")}>
+            Say it at the next step
+          </button>
+        </span>
+      )}
+    </p>
+  );
+}
+
+function wordsOf(entry: Entry): string {
+  return entry.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }

@@ -1,7 +1,7 @@
 // Where the Player types. The text belongs to whoever shows the composer, so that one that could not be sent comes back.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 
 /** What the server takes as one message. */
 const LIMIT = 32_768;
@@ -12,21 +12,29 @@ interface Props {
   change: (text: string) => void;
   send: (text: string) => void;
   hint: string;
+  /** What sending is called here; without a name it has no button. */
+  label?: string | null;
   /** Nothing can be sent now. */
   busy?: boolean;
-  /** Stands in the send button's place. */
+  /** With every other number the field is where one types on. */
+  focus?: number;
+  /** Further buttons, beside the one that sends. */
+  beside?: ComponentChildren;
+  /** Below the text; the field is described by it. */
   children?: ComponentChildren;
 }
 
-export function Composer({ draft, change, send, hint, busy = false, children }: Props) {
+export function Composer({ draft, change, send, hint, label = "Send", busy = false, focus = 0, beside, children }: Props) {
   const field = useRef<HTMLTextAreaElement>(null);
+  const below = useId();
   const length = characters(draft);
   const tooLong = length > LIMIT;
+  const sendable = !busy && !tooLong && draft.trim() !== "";
 
   useEffect(() => {
     // On a touch screen the keyboard would cover the page before anybody asked for it.
     if (matchMedia("(pointer: fine)").matches) field.current?.focus();
-  }, []);
+  }, [focus]);
 
   useLayoutEffect(() => {
     const { current } = field;
@@ -36,8 +44,7 @@ export function Composer({ draft, change, send, hint, busy = false, children }: 
   }, [draft]);
 
   const submit = (): void => {
-    if (busy || tooLong || draft.trim() === "") return;
-    send(draft);
+    if (sendable) send(draft);
   };
 
   return (
@@ -54,7 +61,7 @@ export function Composer({ draft, change, send, hint, busy = false, children }: 
         value={draft}
         aria-label={hint}
         aria-invalid={tooLong}
-        aria-describedby="composer-limit"
+        aria-describedby={below}
         placeholder={hint}
         onInput={(event) => change(event.currentTarget.value)}
         onKeyDown={(event) => {
@@ -64,15 +71,21 @@ export function Composer({ draft, change, send, hint, busy = false, children }: 
           submit();
         }}
       />
-      {children ?? (
-        <button type="submit" class="primary" disabled={busy || tooLong || draft.trim() === ""}>
-          Send
-        </button>
-      )}
-      <p id="composer-limit" class={tooLong ? "limit over" : "limit"} role="status">
-        {length > TELL_FROM &&
-          `${length.toLocaleString("en")} of ${LIMIT.toLocaleString("en")} characters${tooLong ? ": too long to send" : ""}`}
-      </p>
+      <div class="composer-buttons">
+        {label && (
+          <button type="submit" class="primary" disabled={!sendable}>
+            {label}
+          </button>
+        )}
+        {beside}
+      </div>
+      <div id={below} class="composer-below">
+        {children}
+        <p class={tooLong ? "limit over" : "limit"} role="status">
+          {length > TELL_FROM &&
+            `${length.toLocaleString("en")} of ${LIMIT.toLocaleString("en")} characters${tooLong ? ": too long to send" : ""}`}
+        </p>
+      </div>
     </form>
   );
 }

@@ -2,6 +2,7 @@ import { Component } from "preact";
 import { sentence } from "../api";
 import type { Entry } from "../fold";
 import { Markdown } from "../markdown/Markdown";
+import { MessageActions, type Actions, type Commands } from "./MessageActions";
 import { PartView } from "./PartView";
 
 interface Props {
@@ -10,32 +11,30 @@ interface Props {
   revision: number;
   /** The text of a Message that has no Parts. */
   fallback: string;
-  /** A reply that takes this one's place has begun. */
+  /** Another Message that takes this one's place has begun. */
   leaving: boolean;
-  regenerate: (() => void) | null;
+  /** It waits for the next step of the running turn. */
+  steers: boolean;
+  actions: Actions;
+  commands: Commands;
 }
 
 export class MessageView extends Component<Props> {
   override shouldComponentUpdate(next: Props): boolean {
-    const now = this.props;
-    return (
-      next.entry !== now.entry ||
-      next.revision !== now.revision ||
-      next.fallback !== now.fallback ||
-      next.leaving !== now.leaving ||
-      (next.regenerate === null) !== (now.regenerate === null)
-    );
+    const { actions, ...now } = this.props;
+    return !same(now, { ...next, actions: undefined }) || !same(actions, next.actions);
   }
 
-  override render({ entry, fallback, leaving, regenerate }: Props) {
+  override render({ entry, fallback, leaving, steers, actions, commands }: Props) {
     const { error, status, role } = entry;
+    const ending = status === "queued" && steers ? "Waits for the next step" : ENDINGS[status];
     return (
       <article
         class={leaving ? "message leaving" : "message"}
         data-message-id={entry.id}
         data-role={role}
         data-status={status}
-        aria-label={`${entry.author.name} wrote`}
+        aria-label={`${entry.author.name} ${status === "queued" ? "will say" : "wrote"}`}
       >
         {role === "npc" && <div class="author">{entry.author.name}</div>}
         <div class="body">
@@ -56,15 +55,17 @@ export class MessageView extends Component<Props> {
             {sentence(error.message)} <code>{error.code}</code>
           </p>
         )}
-        {ENDINGS[status] && (!error || status !== "failed") && <p class="ending">{ENDINGS[status]}</p>}
-        {regenerate && (
-          <button type="button" class="link again" onClick={regenerate}>
-            Regenerate
-          </button>
-        )}
+        <div class="foot">
+          {ending && (!error || status !== "failed") && <p class="ending">{ending}</p>}
+          <MessageActions id={entry.id} actions={actions} commands={commands} />
+        </div>
       </article>
     );
   }
+}
+
+function same(one: object, other: object): boolean {
+  return Object.entries(other).every(([name, value]) => value === one[name as keyof typeof one]);
 }
 
 /** The Player's words as they were typed; an NPC's as Markdown. */
@@ -89,7 +90,7 @@ export function PendingView({ text }: { text: string }) {
 }
 
 const ENDINGS: Partial<Record<Entry["status"], string>> = {
-  queued: "Queued",
+  queued: "Waits",
   aborted: "Stopped",
   interrupted: "Interrupted when Hamlet stopped",
   failed: "Failed",

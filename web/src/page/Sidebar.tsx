@@ -2,6 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { api } from "../api";
 import type { Trouble } from "../chat";
 import { addressOf, goTo } from "../place";
+import { askAgain } from "../stream/link";
 import type { Conversation, Me } from "../wire";
 import { Mark } from "./Mark";
 import { TroubleLine } from "./TroubleLine";
@@ -69,6 +70,7 @@ export function Sidebar({ me, list, current, trouble, more, remove, open, close 
       </nav>
       <div class="who">
         <span>{me.name}</span>
+        {me.role === "admin" && <a href="/admin">Actors</a>}
         <button type="button" class="link" onClick={() => void leave()}>
           Sign out
         </button>
@@ -86,6 +88,7 @@ function follow(event: MouseEvent, id: string | null): void {
 
 async function leave(): Promise<void> {
   await api.signOut().catch(() => undefined);
+  askAgain();
   // Loading anew drops everything that this tab still knows; replacing keeps it from being brought back whole by "back".
   location.replace("/");
 }

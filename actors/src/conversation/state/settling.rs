@@ -153,7 +153,7 @@ impl Conversation {
             Then::Appended { .. } | Then::Split(_) | Then::Ended { .. } => self.in_flight = Some(flight),
         }
         match error {
-            JournalError::Unavailable(_) => self.in_trouble(now),
+            error if error.may_be_tried_again() => self.in_trouble(now),
             error => self.give_up(error),
         }
     }
@@ -213,7 +213,7 @@ impl Conversation {
 
 /// Whether the next batch may still be stored by this instance.
 fn may_go_on(error: &JournalError) -> bool {
-    matches!(error, JournalError::Unavailable(_) | JournalError::Refused(_))
+    error.may_be_tried_again() || matches!(error, JournalError::Refused(_))
 }
 
 fn said(message: &NewMessage) -> Arc<Said> {

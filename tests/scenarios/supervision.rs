@@ -1,0 +1,129 @@
+//! Actors fail, and what takes their place fails as well; a store is slow, or full for a while. Watchers stay.
+
+use std::time::Duration;
+
+use hamlet_actors::{
+    conversation::vitals::ActorState,
+    vocabulary::{ErrorCode, MessageStatus, Transcript},
+};
+use hamlet_test_support::{Fault, Point, TestVillage};
+
+async fn swept() -> TestVillage {
+    TestVillage::new().await.sweeping(Duration::from_millis(50)).await
+}
+
+#[tokio::test]
+async fn promise_8_a_turn_ends_once_also_when_its_claim_fails() {
+    for fault in Fault::ALL {
+        let village = swept().await;
+        let mut tab = village.onlooker(0).await;
+        let script = village.provider.expect();
+        let begun = village.say("Hello").await;
+        script.text("Half");
+        tab.until_text("Half").await;
+        village.journal.once(Point::Claim, fault);
+        village.clock.panic_next();
+        script.text(" lost");
+        let seen = tab.until_end_of(begun.turn).await;
+        let stored = village.ended(begun.message).await;
+        assert_eq!((stored.message.status, stored.message.text.as_str()), (MessageStatus::Failed, "Half"), "{fault:?}");
+        let reload = Transcript::of(village.stored().await.into_iter().map(|row| row.message));
+        assert_eq!((seen.transcript.entries(), seen.ends_of(begun.turn)), (reload.entries(), 1), "{fault:?}");
+        let script = village.provider.expect();
+        let begun = village.say("And now?").await;
+        script.text("Fine.");
+        script.finish();
+        let seen = tab.until_end_of(begun.turn).await;
+        assert_eq!(seen.last_text(), "Fine.", "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_village_survives_its_own_panic_and_does_what_it_was_at() {
+    let village = swept().await;
+    let mut tab = village.onlooker(0).await;
+    for n in 0..4 {
+        let script = village.provider.expect();
+        let begun = village.say("Hello").await;
+        script.text("Half");
+        tab.until_text("Half").await;
+        if n == 3 {
+            // This claim is the Village's own.
+            village.journal.once(Point::Claim, Fault::Panics);
+        }
+        village.clock.panic_next();
+        script.text(" lost");
+        tab.until_end_of(begun.turn).await;
+    }
+    let seen = village.engine.actor(village.conversation).await.unwrap().unwrap();
+    assert_eq!(seen.state, ActorState::Quarantined);
+    assert_eq!(village.newest().await.message.error.map(|error| error.code), Some(ErrorCode::Quarantined));
+}
+
+#[tokio::test]
+async fn promise_2_nothing_is_shown_while_its_commit_is_on_the_way() {
+    let village = TestVillage::new().await;
+    let mut tab = village.onlooker(0).await;
+    let script = village.provider.expect();
+    let begun = village.say("Hello").await;
+    let shown = tab.until(|seen| seen.cursor > begun.cursor).await;
+    let held = village.journal.hold(Point::Pieces);
+    script.text("One ");
+    let batch = held.await.unwrap();
+    for word in ["two ", "three"] {
+        script.text(word);
+    }
+    let seen = village.onlooker(0).await.until(|seen| seen.cursor >= shown.cursor).await;
+    assert_eq!((seen.last_text(), seen.cursor), (String::new(), shown.cursor));
+    batch.release();
+    script.finish();
+    let seen = tab.until_end_of(begun.turn).await;
+    assert_eq!(seen.last_text(), "One two three");
+    assert_eq!(village.newest().await.message.text, "One two three");
+}
+
+#[tokio::test]
+async fn a_stop_while_a_commit_is_on_the_way_keeps_what_is_in_it() {
+    let village = TestVillage::new().await;
+    let mut tab = village.onlooker(0).await;
+    let mut script = village.provider.expect();
+    let begun = village.say("Hello").await;
+    let held = village.journal.hold(Point::Pieces);
+    script.text("Half");
+    let batch = held.await.unwrap();
+    let engine = village.engine.clone();
+    let (conversation, turn) = (village.conversation, begun.turn);
+    let stopping = tokio::spawn(async move { engine.abort(conversation, Some(turn)).await });
+    script.closed().await;
+    batch.release();
+    assert!(stopping.await.unwrap().unwrap().aborted);
+    let seen = tab.until_end_of(begun.turn).await;
+    let stored = village.newest().await.message;
+    assert_eq!((seen.last_text().as_str(), stored.text.as_str()), ("Half", "Half"));
+    assert_eq!(stored.status, MessageStatus::Aborted);
+}
+
+#[tokio::test]
+async fn a_store_that_is_full_for_a_while_costs_no_word() {
+    let village = TestVillage::new().await;
+    let mut tab = village.onlooker(0).await;
+    let script = village.provider.expect();
+    let begun = village.say("Hello").await;
+    script.text("One ");
+    tab.until_text("One ").await;
+    village.journal.full(true);
+    script.text("two ");
+    village.journal.met(Point::Pieces).await;
+    let seen = village.engine.actor(village.conversation).await.unwrap().unwrap();
+    assert_eq!(seen.state, ActorState::Committing);
+    let refused = village.try_say("Still there?").await;
+    assert_eq!(refused.map_err(|error| error.code()), Err(ErrorCode::StoreUnavailable));
+    script.text("three");
+    script.finish();
+    assert_eq!(tab.until(|_| true).await.last_text(), "One ", "nothing is shown that is not stored");
+    village.journal.full(false);
+    let seen = tab.until_end_of(begun.turn).await;
+    assert_eq!((seen.last_text().as_str(), seen.ends_of(begun.turn)), ("One two three", 1));
+    let stored = village.newest().await.message;
+    assert_eq!((stored.text.as_str(), stored.status), ("One two three", MessageStatus::Complete));
+}
