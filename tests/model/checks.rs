@@ -1,6 +1,6 @@
 //! What must be true in the end, once everything has settled, and at moments in between.
 
-use hamlet_actors::vocabulary::{Entry, MessageStatus, Role};
+use hamlet_actors::vocabulary::{Entry, MessageStatus, Role, TurnId};
 use http::{Method, StatusCode};
 
 use crate::{
@@ -123,13 +123,11 @@ impl World {
         let (stored, _) = self.transcript().await?;
         let waiting = self.waiting().await?;
         for tab in 0..self.tabs.len() {
-            if let Some(turn) = self.tabs[tab].until {
-                if waiting.iter().any(|item| item.turn == turn) {
-                    continue;
+            if let Some((turn, key)) = self.tabs[tab].until {
+                // What waits for its turn, waits with it.
+                if !waiting.iter().any(|item| item.turn == turn) {
+                    self.check_joined(tab, key).await?;
                 }
-                self.tabs[tab].read_to_the_end().await?;
-                let ended = self.tabs[tab].seen.get(&turn).is_none_or(|ends| *ends > 0);
-                ensure!(ended, "{} joined {turn} and was not told its end", self.tabs[tab].name);
                 continue;
             }
             if self.tabs[tab].connection.is_none() {
@@ -138,13 +136,37 @@ impl World {
             self.read_all(tab).await?;
             self.compare(tab, stored.entries()).await?;
         }
-        for (turn, ends) in &self.tabs[0].seen {
-            ensure!(*ends > 0, "{} saw turn {turn} begin and never end", self.tabs[0].name);
+        for tab in &self.tabs {
+            for entry in tab.held.transcript.entries().iter().filter(|entry| entry.role == Role::Npc) {
+                let told = tab.seen.get(&entry.turn_id).is_none_or(|ends| *ends > 0);
+                ensure!(told || self.has_left(entry.turn_id).await?, "{} is not told of {entry:?}", tab.name);
+            }
         }
         let last = self.tabs.len() - 1;
         self.open_anew(last, Some(0), false).await?;
         self.read_all(last).await?;
         self.compare(last, stored.entries()).await
+    }
+
+    /// The stream of one turn comes to its end, and tells it.
+    async fn check_joined(&mut self, tab: usize, turn: TurnId, key: u8) -> Checked {
+        let told = |world: &Self| world.tabs[tab].seen.get(&turn).is_some_and(|ends| *ends > 0);
+        if self.tabs[tab].connection.is_none() && !told(self) {
+            self.join(tab, key, true).await?;
+        }
+        self.tabs[tab].read_to_the_end().await?;
+        ensure!(
+            told(self) || self.has_left(turn).await?,
+            "{} joined {turn} and is not told its end",
+            self.tabs[tab].name
+        );
+        Ok(())
+    }
+
+    /// The end of a turn whose last reply left may have left with it.
+    async fn has_left(&self, turn: TurnId) -> Checked<bool> {
+        let rows = self.rows().await?;
+        Ok(rows.iter().any(|row| row.turn == turn && row.status == MessageStatus::Superseded))
     }
 
     async fn tab_comes_back(&mut self, tab: usize) -> Checked {

@@ -54,7 +54,9 @@ pub enum Happening {
     },
     Retry,
     /// The store cannot commit for a while, and what waits is tried again and again.
-    Outage { seconds: u8 },
+    Outage {
+        seconds: u8,
+    },
     Wait {
         seconds: u8,
     },
