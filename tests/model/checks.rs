@@ -4,7 +4,7 @@ use hamlet_actors::vocabulary::{Entry, MessageStatus, Role, TurnId};
 use http::{Method, StatusCode};
 
 use crate::{
-    broken::{Checked, ensure, must},
+    broken::{Broken, Checked, ensure, must},
     happening::{Fate, How, Speech},
     ledger::Words,
     rows::Row,
@@ -148,18 +148,23 @@ impl World {
         self.compare(last, stored.entries()).await
     }
 
-    /// The stream of one turn comes to its end, and tells it.
-    async fn check_joined(&mut self, tab: usize, turn: TurnId, key: u8) -> Checked {
-        let told = |world: &Self| world.tabs[tab].seen.get(&turn).is_some_and(|ends| *ends > 0);
-        if self.tabs[tab].connection.is_none() && !told(self) {
+    /// The stream of one turn comes to its end.
+    async fn check_joined(&mut self, tab: usize, key: u8) -> Checked {
+        if self.tabs[tab].connection.is_none() {
             self.join(tab, key, true).await?;
         }
         self.tabs[tab].read_to_the_end().await?;
-        ensure!(
-            told(self) || self.has_left(turn).await?,
-            "{} joined {turn} and is not told its end",
-            self.tabs[tab].name
-        );
+        self.check_over(tab).await
+    }
+
+    /// The tab's stream has ended by itself: because the turn that it watches has, and it was told so.
+    pub async fn check_over(&self, tab: usize) -> Checked {
+        let tab = &self.tabs[tab];
+        let Some((turn, _)) = tab.until else {
+            return Err(Broken(format!("the stream of {} ends", tab.name)));
+        };
+        let told = tab.seen.get(&turn).is_some_and(|ends| *ends > 0);
+        ensure!(told || self.has_left(turn).await?, "the stream of {} ends before its turn {turn}", tab.name);
         Ok(())
     }
 
