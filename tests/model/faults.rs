@@ -1,6 +1,10 @@
 //! What goes wrong, or comes to an end: as the Village and the process do it.
 
-use hamlet_actors::{conversation::Event, policy::outcome::Ending, ports::journal::Leftover};
+use hamlet_actors::{
+    conversation::{Event, vitals::ActorState},
+    policy::outcome::Ending,
+    ports::journal::Leftover,
+};
 use http::{Method, StatusCode};
 
 use crate::{
@@ -67,7 +71,7 @@ impl World {
         let Some((number, actor)) = self.seated.and_then(|number| Some((number, self.actors.get(&number)?))) else {
             return Ok(());
         };
-        if !actor.state.is_idle() {
+        if actor.state.standing().state != ActorState::Idle {
             return Ok(());
         }
         ensure!(actor.asks.is_empty(), "an actor sleeps while {:?} wait", actor.asks);

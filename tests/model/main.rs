@@ -12,6 +12,7 @@ mod answers;
 mod asking;
 mod broken;
 mod checks;
+mod cut;
 mod faults;
 mod happening;
 mod house;
