@@ -17,7 +17,7 @@ use crate::{
     },
     turn::{Planner, TurnPlan},
     village::{
-        ActorFeed, ActorView, Census, Feed, Handle, Intervention, Quarantined, Totals, Upkeep, Village, VillageMsg,
+        ActorFeed, ActorView, Census, Feed, Handle, Intervention, Quarantined, Roll, Upkeep, Village, VillageMsg,
         WindowCache, Wish,
     },
     vocabulary::{ConversationId, ErrorCode, TurnId},
@@ -220,7 +220,7 @@ impl Engine {
     /// # Errors
     /// Shutting down.
     pub async fn actors(&self) -> Result<Vec<ActorView>, EngineError> {
-        self.census(Census::All).await
+        self.roll(|roll| roll.views()).await
     }
 
     /// Likewise of one; None when nobody is awake or watching there.
@@ -231,13 +231,19 @@ impl Engine {
         Ok(self.census(Census::One(conversation)).await?.pop())
     }
 
-    /// All of them in numbers.
+    /// Reads the roll of all seats. There may be many, so that reading is done beside the runtime's threads: no token waits
+    /// behind it.
     ///
     /// # Errors
     /// Shutting down.
-    pub async fn totals(&self) -> Result<Totals, EngineError> {
+    pub async fn roll<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Roll) -> T + Send + 'static,
+    ) -> Result<T, EngineError> {
         let cards = self.ask_village(|answer| VillageMsg::Census { of: Census::All, answer }).await?;
-        Ok(Totals::of(&cards))
+        let windows = Arc::clone(&self.windows);
+        let reading = tokio::task::spawn_blocking(move || read(&Roll::new(cards, windows)));
+        reading.await.map_err(|_| EngineError::NoAnswer)
     }
 
     /// Views as they change.

@@ -100,25 +100,25 @@ async fn transcript(
     };
     rows.retain(|row| row.first_seq <= cursor);
     let items: Vec<Message> = rows.into_iter().map(|row| overlay(row, &entries)).collect();
-    let turn = turn(&items, &waiting);
+    let turn = turn(&entries, &waiting);
     Ok(axum::Json(TranscriptOut { items, next, cursor, turn }).into_response())
 }
 
-/// What runs and what waits; None when nothing does.
-fn turn(items: &[Message], waiting: &[Queued]) -> Option<TurnOut> {
-    let running = items.iter().rev().find(|message| message.status == MessageStatus::Running);
+/// What runs, by the log, and what waits; None when nothing does.
+fn turn(live: &[Entry], waiting: &[Queued]) -> Option<TurnOut> {
+    let running = live.iter().rev().find(|entry| entry.status == MessageStatus::Running);
     if running.is_none() && waiting.is_empty() {
         return None;
     }
     let waiting = waiting.iter().map(|item| Waiting {
         message_id: item.message,
         turn_id: item.turn,
-        steers: item.steers && running.is_some(),
+        steers: item.steers.is_some() && item.steers == running.map(|entry| entry.turn_id),
     });
     Some(TurnOut {
-        id: running.map(|message| message.turn_id),
+        id: running.map(|entry| entry.turn_id),
         state: if running.is_some() { "running" } else { "queued" },
-        message_id: running.map(|message| message.id),
+        message_id: running.map(|entry| entry.id),
         queue: QueueOut { paused: running.is_none(), items: waiting.collect() },
     })
 }

@@ -56,7 +56,8 @@ fn any_interleaving_keeps_the_promises() {
         let run = *runs.borrow();
         let mut last_words = Vec::new();
         let lived = runtime.block_on(async {
-            let found = match house.borrow_mut().take() {
+            let found = house.borrow_mut().take();
+            let found = match found {
                 Some(house) => house,
                 None => House::build().await,
             };
