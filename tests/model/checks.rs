@@ -32,6 +32,7 @@ impl World {
                 self.plan(true).await?;
                 moved = true;
             }
+            self.check_gates()?;
             let runs = |world: &Self| {
                 world.actors.values().any(|actor| {
                     actor.task.as_ref().is_some_and(|task| !task.over && (task.released || task.cancelled.is_some()))
@@ -48,6 +49,16 @@ impl World {
             }
         }
         ensure!(false, "it never comes to rest");
+        Ok(())
+    }
+
+    /// A turn whose report is stored may report more.
+    fn check_gates(&self) -> Checked {
+        for (number, actor) in &self.actors {
+            let waits = actor.task.as_ref().is_some_and(|task| !task.over && !task.gate_open);
+            let stored = actor.in_flight == 0 && actor.retries == 0;
+            ensure!(!(waits && stored), "the turn of actor {number} waits for what is stored");
+        }
         Ok(())
     }
 

@@ -50,6 +50,7 @@ impl World {
                     if actor.task.as_ref().is_some_and(|task| task.turn == turn) {
                         actor.cancel(ending);
                         self.ledger.cancelled.insert(turn);
+                        self.ledger.may_pause = true;
                     }
                 }
                 Effect::OpenLog { after, turn } => {
