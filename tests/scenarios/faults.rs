@@ -3,8 +3,12 @@
 use std::time::Duration;
 
 use hamlet::store::{Store, conversations};
-use hamlet_actors::vocabulary::{ConversationId, ErrorCode, MessageStatus, Timestamp};
-use hamlet_test_support::TestVillage;
+use hamlet_actors::{
+    conversation::vitals::ActorState,
+    engine::EngineError,
+    vocabulary::{ConversationId, ErrorCode, MessageStatus, Timestamp},
+};
+use hamlet_test_support::{Point, TestVillage};
 
 async fn journal_rows(store: &Store) -> i64 {
     store.read(|conn| Ok(conn.query_row("SELECT count(*) FROM journal", [], |row| row.get(0))?)).await.unwrap()
@@ -135,8 +139,7 @@ async fn promise_8_a_conversation_that_keeps_panicking_still_ends_its_turns() {
         tab.until_text("Half").await;
         village.clock.panic_next();
         script.text(" lost");
-        tokio::time::sleep(Duration::from_millis(800)).await;
-        assert_eq!(village.newest().await.message.status, MessageStatus::Failed, "panic {n}");
+        assert_eq!(village.ended(begun.message).await.message.status, MessageStatus::Failed, "panic {n}");
     }
 }
 
@@ -165,36 +168,27 @@ async fn a_message_that_comes_behind_the_deletion_is_not_found() {
     assert_eq!(refused.map_err(|error| error.code()), Err(ErrorCode::NotFound));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn shutting_down_waits_for_an_admission_that_is_on_its_way() {
     let village = std::sync::Arc::new(TestVillage::new().await);
-    // awake
-    let script = village.provider.expect();
-    let begun = village.say("One").await;
-    script.text("x");
-    script.finish();
-    village.tab(begun.cursor).await.until_ended().await;
-    // The disk is slow for a moment.
-    let store = village.store.clone();
-    let slow = tokio::spawn(async move {
-        store
-            .write(|_| {
-                std::thread::sleep(Duration::from_millis(300));
-                Ok(())
-            })
-            .await
-    });
-    tokio::time::sleep(Duration::from_millis(30)).await;
-    let v = village.clone();
-    let asking = tokio::spawn(async move { v.try_say("Hello").await });
-    tokio::time::sleep(Duration::from_millis(30)).await;
-    village.engine.shut_down(Duration::from_millis(500)).await;
-    slow.await.unwrap().unwrap();
-    let answer = asking.await.unwrap();
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    let newest = village.newest().await.message;
-    assert!(answer.is_ok(), "{answer:?}");
-    assert_eq!(newest.status, MessageStatus::Interrupted);
+    let held = village.journal.hold(Point::Admission);
+    let asker = village.clone();
+    let asking = tokio::spawn(async move { asker.try_say("Hello").await });
+    let batch = held.await.unwrap();
+    let engine = village.engine.clone();
+    let stopping = tokio::spawn(async move { engine.shut_down(Duration::ZERO).await });
+    let told = async {
+        while !matches!(village.try_say("And this?").await, Err(EngineError::ShuttingDown)) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), told).await.unwrap();
+    batch.release();
+    let begun = asking.await.unwrap().unwrap();
+    stopping.await.unwrap();
+    let stored = village.stored().await;
+    assert_eq!((stored.len(), stored[1].message.id), (2, begun.message));
+    assert_eq!(stored[1].message.status, MessageStatus::Interrupted);
 }
 
 #[tokio::test]
@@ -224,7 +218,12 @@ async fn stop_while_the_store_cannot_commit_says_so_and_stops_the_provider() {
     tab.until_text("Half").await;
     room(&village, 1).await;
     script.text(&"x".repeat(200_000));
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    let in_trouble = async {
+        while village.engine.actor(village.conversation).await.unwrap().unwrap().state != ActorState::Committing {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), in_trouble).await.unwrap();
     let stopped = village.engine.abort(village.conversation, None).await;
     assert_eq!(stopped.map_err(|error| error.code()), Err(ErrorCode::StoreUnavailable));
     script.closed().await;
