@@ -98,15 +98,18 @@ async fn transcript(
         // Without a log nothing is shown of a Message that began meanwhile: the cursor stands before it.
         None => (Vec::new(), settled),
     };
+    // Of a turn that began meanwhile the cursor may stand before the reply: it runs all the same.
+    let begun = rows.iter().rev().find(|row| row.message.status == MessageStatus::Running);
+    let begun = begun.map(|row| (row.message.turn_id, row.message.id));
     rows.retain(|row| row.first_seq <= cursor);
     let items: Vec<Message> = rows.into_iter().map(|row| overlay(row, &entries)).collect();
-    let turn = turn(&items, &waiting);
+    let running = items.iter().rev().find(|message| message.status == MessageStatus::Running);
+    let turn = turn(running.map(|message| (message.turn_id, message.id)).or(begun), &waiting);
     Ok(axum::Json(TranscriptOut { items, next, cursor, turn }).into_response())
 }
 
 /// What runs and what waits; None when nothing does.
-fn turn(items: &[Message], waiting: &[Queued]) -> Option<TurnOut> {
-    let running = items.iter().rev().find(|message| message.status == MessageStatus::Running);
+fn turn(running: Option<(TurnId, MessageId)>, waiting: &[Queued]) -> Option<TurnOut> {
     if running.is_none() && waiting.is_empty() {
         return None;
     }
@@ -116,9 +119,9 @@ fn turn(items: &[Message], waiting: &[Queued]) -> Option<TurnOut> {
         steers: item.steers && running.is_some(),
     });
     Some(TurnOut {
-        id: running.map(|message| message.turn_id),
+        id: running.map(|(turn, _)| turn),
         state: if running.is_some() { "running" } else { "queued" },
-        message_id: running.map(|message| message.id),
+        message_id: running.map(|(_, message)| message),
         queue: QueueOut { paused: running.is_none(), items: waiting.collect() },
     })
 }
