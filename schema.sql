@@ -163,10 +163,9 @@ CREATE INDEX messages_running ON messages (conversation_key) WHERE status = 'run
 CREATE TABLE queue (
   message_key      INTEGER PRIMARY KEY REFERENCES messages (key) ON DELETE CASCADE,
   conversation_key INTEGER NOT NULL,
-  turn_id          BLOB NOT NULL,                  -- the turn that it will begin
+  turn_id          BLOB NOT NULL,                  -- the turn that it will begin; its Message's row names the one that it steers
   reply_id         BLOB NOT NULL,                  -- the NPC's Message in it
-  to_npc           BLOB,                           -- whom it addresses
-  steers           INTEGER NOT NULL DEFAULT 0      -- 1: joins the running turn at its next step, if there is one
+  to_npc           BLOB                            -- whom it addresses
 ) STRICT;
 CREATE INDEX queue_by_conversation ON queue (conversation_key);
 

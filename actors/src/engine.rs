@@ -17,7 +17,7 @@ use crate::{
     },
     turn::{Planner, TurnPlan},
     village::{
-        ActorFeed, ActorView, Census, Feed, Handle, Intervention, Quarantined, Totals, Upkeep, Village, VillageMsg,
+        ActorFeed, ActorView, Census, Feed, Handle, Intervention, Quarantined, Roll, Upkeep, Village, VillageMsg,
         WindowCache, Wish,
     },
     vocabulary::{ConversationId, ErrorCode, TurnId},
@@ -59,6 +59,9 @@ pub enum EngineError {
     /// The Conversation's actor failed before it answered.
     #[error("the conversation did not answer")]
     NoAnswer,
+    /// The answer waits for a commit that does not come through; it may come yet.
+    #[error("the conversation has not answered yet")]
+    Late,
     #[error("Hamlet is being stopped")]
     ShuttingDown,
     /// The Conversation's actor failed too often, and is not woken before an operator releases it.
@@ -90,6 +93,7 @@ impl EngineError {
             Self::Refused(BeginRefusal::Stale) | Self::NotChanged(ChangeRefusal::Stale) | Self::NoAnswer => {
                 ErrorCode::Internal
             }
+            Self::Late => ErrorCode::StoreUnavailable,
             Self::MailboxFull => ErrorCode::MailboxFull,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
             Self::Quarantined => ErrorCode::Quarantined,
@@ -218,7 +222,7 @@ impl Engine {
     /// # Errors
     /// Shutting down.
     pub async fn actors(&self) -> Result<Vec<ActorView>, EngineError> {
-        self.census(Census::All).await
+        self.roll(|roll| roll.views()).await
     }
 
     /// Likewise of one; None when nobody is awake or watching there.
@@ -229,13 +233,19 @@ impl Engine {
         Ok(self.census(Census::One(conversation)).await?.pop())
     }
 
-    /// All of them in numbers.
+    /// Reads the roll of all seats. There may be many, so that reading is done beside the runtime's threads: no token waits
+    /// behind it.
     ///
     /// # Errors
     /// Shutting down.
-    pub async fn totals(&self) -> Result<Totals, EngineError> {
+    pub async fn roll<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Roll) -> T + Send + 'static,
+    ) -> Result<T, EngineError> {
         let cards = self.ask_village(|answer| VillageMsg::Census { of: Census::All, answer }).await?;
-        Ok(Totals::of(&cards))
+        let windows = Arc::clone(&self.windows);
+        let reading = tokio::task::spawn_blocking(move || read(&Roll::new(cards, windows)));
+        reading.await.map_err(|_| EngineError::NoAnswer)
     }
 
     /// Views as they change.
@@ -343,7 +353,7 @@ impl Engine {
             match tokio::time::timeout(PATIENCE, answered).await {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(_gone)) => tokio::task::yield_now().await,
-                Err(_late) => return Err(EngineError::NoAnswer),
+                Err(_late) => return Err(EngineError::Late),
             }
         }
         Err(EngineError::NoAnswer)

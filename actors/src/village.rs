@@ -2,6 +2,7 @@
 //! fails with its watchers still attached, and lets idle ones sleep.
 
 mod feed;
+mod roll;
 mod seat;
 mod seats;
 mod totals;
@@ -15,6 +16,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 use tokio::{sync::oneshot, time::Instant};
 
 pub use feed::{ActorChanges, ActorFeed, Feed, Mark};
+pub use roll::Roll;
 use seat::Intensity;
 pub use seat::{Handle, Intervention};
 pub use seats::Seats;

@@ -1,16 +1,16 @@
 //! A page of actors.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use axum::{extract::State, response::IntoResponse};
 use hamlet_actors::{
-    village::ActorView,
+    village::{ActorView, Roll},
     vocabulary::{ConversationId, Timestamp},
 };
 use serde::Serialize;
 
 use super::{
-    query::{self, ActorsQuery},
+    query::{self, ActorsQuery, Wanted},
     row::{Counts, Row},
 };
 use crate::{
@@ -36,14 +36,26 @@ pub async fn list(
     Query(query): Query<ActorsQuery>,
 ) -> Result<impl IntoResponse, ApiError> {
     let wanted = query.understand(&app.store).await?;
-    let views = app.engine.actors().await?;
-    let counts = Counts::of(views.iter().map(|view| view.state));
-    let (ids, more) = wanted.page(views.iter().rev().map(|view| (view.conversation_id, view.state)));
-    let mut found: HashMap<ConversationId, ActorView> =
-        views.into_iter().filter(|view| ids.contains(&view.conversation_id)).map(|v| (v.conversation_id, v)).collect();
-    let views = ids.iter().filter_map(|id| found.remove(id)).collect();
-    let items = with_owners(&app.store, views).await?;
-    Ok(axum::Json(ActorsOut { items, next: query::next(&ids, more), counts, now: Timestamp::now() }))
+    let found = app.engine.roll(move |roll| Found::on(roll, &wanted)).await?;
+    let items = with_owners(&app.store, found.views).await?;
+    Ok(axum::Json(ActorsOut { items, next: found.next, counts: found.counts, now: Timestamp::now() }))
+}
+
+struct Found {
+    views: Vec<ActorView>,
+    next: Option<String>,
+    counts: Counts,
+}
+
+impl Found {
+    fn on(roll: &Roll, wanted: &Wanted) -> Self {
+        let (ids, more) = wanted.page(roll.states().rev());
+        Self {
+            views: ids.iter().filter_map(|id| roll.view(*id)).collect(),
+            next: query::next(&ids, more),
+            counts: Counts::of(roll.states().map(|(_, state)| state)),
+        }
+    }
 }
 
 /// # Errors

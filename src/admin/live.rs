@@ -118,6 +118,7 @@ mod tests {
             last_seq: 0,
             epoch: 0,
             messages: 0,
+            queued: 0,
         };
         ActorView { state, ..asleep(id(n), &stored) }
     }

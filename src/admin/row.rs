@@ -65,7 +65,7 @@ pub fn asleep(id: ConversationId, stored: &Overseen) -> ActorView {
         speaker: None,
         step: 0,
         hop: Hop::default(),
-        queue: 0,
+        queue: stored.queued,
         mailbox: None,
         watchers: WatchersView::default(),
         cursor: Some(stored.last_seq),

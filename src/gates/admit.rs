@@ -19,7 +19,10 @@ use crate::{
     app::App,
     auth::Who,
     http::error::ApiError,
-    store::{branches::Branch, conversations::Earlier},
+    store::{
+        branches::{self, Branch},
+        conversations::Earlier,
+    },
 };
 
 /// A regenerate reads what it replaces before it asks; when the Conversation has moved on meanwhile, it reads again.
@@ -149,7 +152,7 @@ pub async fn edit(
         text::check(new)?;
         text::check_client_id(client_id.as_deref())?;
         if branch.status == MessageStatus::Queued {
-            let change = QueueChange::Edit { message, text: new.into() };
+            let change = QueueChange::Edit { message, text: new.into(), idempotency: idempotency(who, &repeatable) };
             match app.engine.change(id, change).await {
                 Ok(()) => return Ok(Edited::Waiting),
                 // It was taken up meanwhile: now it is one that was said.
@@ -183,6 +186,9 @@ fn edit_intent(
     if branch.role != Role::Player {
         return Err(ApiError::new(ErrorCode::Conflict, "Only what a Player said can be edited. Regenerate a reply."));
     }
+    if branch.messages.len() > branches::LIMIT {
+        return Err(branches_limit());
+    }
     if branch.messages.first() != Some(&edited) {
         return Err(ApiError::new(ErrorCode::Conflict, "This Message is not in the transcript any more."));
     }
@@ -213,6 +219,15 @@ async fn begun_or_joined(
             None => Err(error.into()),
         },
     }
+}
+
+/// What would leave with one Message is more than is moved at once.
+pub fn branches_limit() -> ApiError {
+    let message = format!(
+        "More than {} Messages stand behind this one: they are not moved at once. Say it anew instead.",
+        branches::LIMIT
+    );
+    ApiError::new(ErrorCode::Conflict, message)
 }
 
 fn keeps_moving() -> ApiError {
@@ -313,15 +328,16 @@ fn admission(
         model: cast.model,
         hop: cast.hop,
         on_busy,
-        idempotency: repeatable.key.clone().map(|key| Idempotency {
-            player: who.id,
-            key,
-            body_hash: repeatable.body_hash,
-        }),
+        idempotency: idempotency(who, repeatable),
         // The actor sets its own clock's time when it takes the turn up.
         now: Timestamp::default(),
     };
     Admission { conversation, begin, plan }
+}
+
+fn idempotency(who: &Who, repeatable: &Repeatable) -> Option<Idempotency> {
+    let key = repeatable.key.clone()?;
+    Some(Idempotency { player: who.id, key, body_hash: repeatable.body_hash })
 }
 
 fn player(who: &Who) -> Author {

@@ -267,9 +267,8 @@ impl From<EngineError> for ApiError {
             }
             EngineError::ShuttingDown => Self::new(code, "Hamlet is being stopped.").after(Duration::from_secs(5)),
             EngineError::Refused(BeginRefusal::Store(JournalError::Unsettled(_) | JournalError::Unknown(_)))
-            | EngineError::NotChanged(ChangeRefusal::Store(JournalError::Unsettled(_) | JournalError::Unknown(_))) => {
-                Self::not_known()
-            }
+            | EngineError::NotChanged(ChangeRefusal::Store(JournalError::Unsettled(_) | JournalError::Unknown(_)))
+            | EngineError::Late => Self::not_known(),
             EngineError::Refused(BeginRefusal::Store(_)) | EngineError::NotChanged(ChangeRefusal::Store(_))
                 if code == ErrorCode::StoreUnavailable =>
             {

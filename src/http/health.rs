@@ -15,7 +15,13 @@ use hamlet_actors::vocabulary::ErrorCode;
 use serde_json::json;
 
 use super::error::ApiError;
-use crate::{app::App, store::SCHEMA_VERSION};
+use crate::{
+    app::App,
+    store::{SCHEMA_VERSION, StoreError},
+};
+
+/// A disk that hangs answers nothing at all: whoever asks is not to wait for it.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn routes() -> Router<Arc<App>> {
     Router::new().route("/healthz", get(alive)).route("/readyz", get(ready)).route("/api/version", get(version))
@@ -34,11 +40,22 @@ async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     // Anybody may ask, and each look is a commit: one look a second answers all who ask meanwhile.
     let fresh = last.as_ref().is_some_and(|(at, _)| at.elapsed() < Duration::from_secs(1));
     if !fresh {
-        *last = Some((Instant::now(), app.store.check().await.map_err(ApiError::from)));
+        let looked = look(&app).await;
+        *last = Some((Instant::now(), looked));
     }
     match last.as_ref() {
         Some((_, Err(error))) => Err(error.clone()),
         _ => Ok("ready\n".into_response()),
+    }
+}
+
+async fn look(app: &App) -> Result<(), ApiError> {
+    match tokio::time::timeout(PATIENCE, app.store.check()).await {
+        Ok(checked) => checked.map_err(ApiError::from),
+        Err(_late) => {
+            let reason = format!("no commit came through within {} s", PATIENCE.as_secs());
+            Err(StoreError::Unavailable(reason).into())
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! One Message: its variants, and what may be done with it afterwards. Edit, withdraw and select go through the
 //! Conversation's mailbox, so that each has one outcome whatever runs meanwhile.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -38,7 +38,8 @@ use crate::{
 };
 
 /// A select reads what it changes before it asks; when the Conversation has moved on meanwhile, it reads again.
-const STALE_TRIES: usize = 5;
+const STALE_TRIES: usize = 20;
+const STALE_PAUSE: Duration = Duration::from_millis(10);
 
 pub fn routes() -> Router<Arc<App>> {
     Router::new()
@@ -116,10 +117,14 @@ async fn select(
                 _ => Ok(StatusCode::NO_CONTENT),
             };
         };
+        if switch.leaving.len() > branches::LIMIT || switch.back.len() > branches::LIMIT {
+            return Err(admit::branches_limit());
+        }
         let select = selection(&row, switch);
         match app.engine.select(row.id, select).await {
             Ok(()) => return Ok(StatusCode::NO_CONTENT),
-            Err(EngineError::NotChanged(ChangeRefusal::Stale)) => tokio::task::yield_now().await,
+            // Something else is being stored just now.
+            Err(EngineError::NotChanged(ChangeRefusal::Stale)) => tokio::time::sleep(STALE_PAUSE).await,
             Err(error) => return Err(error.into()),
         }
     }

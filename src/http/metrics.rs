@@ -48,7 +48,7 @@ async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Respons
         return Err(ApiError::forbidden());
     }
     measure_files(&app.metrics, &app.store).await;
-    match app.engine.totals().await {
+    match app.engine.roll(|roll| roll.totals()).await {
         Ok(totals) => app.metrics.village.set(&totals),
         // The last scrape before the end shows what was counted; who is awake is not asked any more.
         Err(error) => tracing::debug!(%error, "the village is not counted any more"),

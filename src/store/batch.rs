@@ -26,14 +26,14 @@ pub fn apply(conn: &Connection, claims: &mut Claims, batch: &Batch) -> Result<()
             Write::Finish(message) => finish(conn, claims, message)?,
             Write::Supersede { left } => supersede(conn, claim, left)?,
             Write::Restore { back } => restore(conn, claim, back)?,
-            Write::Enqueue { message, reply, to, steers } => {
+            Write::Enqueue { message, turn, reply, to } => {
                 insert(conn, claims, claim, message)?;
-                queue::enqueue(conn, claim, message.id, message.turn_id, *reply, *to, *steers)?;
+                queue::enqueue(conn, claim, message.id, *turn, *reply, *to)?;
             }
             Write::Requeue(message) => queue::rewrite(conn, claim, message)?,
             Write::TakeUp(message) => queue::take_up(conn, claim, message)?,
-            Write::Withdraw { message, last_seq } => queue::withdraw(conn, claim, *message, *last_seq)?,
-            Write::Explain { message, error, last_seq } => queue::explain(conn, claim, *message, error, *last_seq)?,
+            Write::Withdraw { message, turn, last_seq } => queue::withdraw(conn, claim, *message, *turn, *last_seq)?,
+            Write::Explain { message, error, last_seq } => queue::explain(conn, claim, message, error, *last_seq)?,
             Write::Touch { updated_at, title } => touch(conn, claim, batch.last_seq, *updated_at, title.as_deref())?,
             Write::Remember(turn) => remember(conn, batch, turn)?,
         }

@@ -9,6 +9,9 @@ use super::{
     rows::{self, MESSAGE, Stored},
 };
 
+/// Messages that leave, or come back, at once: they are one transaction, and everybody's next token waits behind it.
+pub const LIMIT: usize = 1_000;
+
 /// In the transcript, and said.
 const SAID: &str = "m.status NOT IN ('superseded', 'withdrawn', 'queued')";
 
@@ -20,7 +23,7 @@ pub struct Branch {
     pub position: i64,
     /// The first Message that ever stood in its place.
     pub variant_of: MessageId,
-    /// In the transcript now, in order; begins with the Message itself when it is there.
+    /// In the transcript now, in order, at most one more than [`LIMIT`]; begins with the Message itself when it is there.
     pub messages: Vec<MessageId>,
 }
 
@@ -36,17 +39,18 @@ pub fn from(conn: &Connection, conversation: i64, id: MessageId) -> Result<Branc
             Ok((rows::word::<Role>(row, 0)?, rows::word::<MessageStatus>(row, 1)?, row.get(2)?, variant_of))
         })?;
     let sql = format!(
-        "SELECT m.id FROM messages m WHERE m.conversation_key = ?1 AND m.position >= ?2 AND {SAID} ORDER BY m.position"
+        "SELECT m.id FROM messages m WHERE m.conversation_key = ?1 AND m.position >= ?2 AND {SAID} ORDER BY m.position \
+         LIMIT ?3"
     );
     let mut statement = conn.prepare_cached(&sql)?;
-    let messages = statement.query_map((conversation, position), |row| Ok(MessageId(rows::id(row, 0)?)))?;
+    let messages = statement.query_map((conversation, position, LIMIT + 1), |row| Ok(MessageId(rows::id(row, 0)?)))?;
     Ok(Branch { role, status, position, variant_of, messages: messages.collect::<Result<_, _>>()? })
 }
 
 /// A variant that may come back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Switch {
-    /// What stands in its place and behind it now.
+    /// What stands in its place and behind it now, at most one more than [`LIMIT`].
     pub leaving: Vec<Stored>,
     /// What left together with it, itself first, with the status that each had.
     pub back: Vec<Stored>,
@@ -73,16 +77,16 @@ pub fn switch(conn: &Connection, conversation: i64, id: MessageId) -> Result<Opt
     let select = |condition: &str| {
         format!(
             "SELECT {MESSAGE}, m.left_as FROM messages m JOIN conversations c ON c.key = m.conversation_key \
-             WHERE m.conversation_key = ?1 AND {condition} ORDER BY m.position"
+             WHERE m.conversation_key = ?1 AND {condition} ORDER BY m.position LIMIT ?3"
         )
     };
     let leaving = conn
         .prepare_cached(&select(&format!("m.position >= ?2 AND {SAID}")))?
-        .query_map((conversation, stands), rows::message)?
+        .query_map((conversation, stands, LIMIT + 1), rows::message)?
         .collect::<Result<_, _>>()?;
     let back = conn
         .prepare_cached(&select("m.status = 'superseded' AND (m.left_with = ?2 OR m.id = ?2)"))?
-        .query_map((conversation, id.0.as_bytes()), |row| {
+        .query_map((conversation, id.0.as_bytes(), LIMIT + 1), |row| {
             let mut stored = rows::message(row)?;
             let left_as: Option<String> = row.get("left_as")?;
             // Kept since the second schema; what left before had ended well, as far as anybody knows.

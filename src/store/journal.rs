@@ -188,9 +188,13 @@ impl Claims {
         }
     }
 
-    /// The lowest journal row that a running Message needs.
+    /// The lowest journal row that a running Message needs, those of this very group included.
     fn watermark(&self) -> Option<i64> {
-        self.running.values().filter_map(|running| running.first_row).min()
+        let appended = self.learnt.iter().chain(&self.learning).filter_map(|lesson| match lesson {
+            Lesson::Row(_, row) => Some(*row),
+            Lesson::Began(..) | Lesson::Folded(_) | Lesson::Ended(_) => None,
+        });
+        self.running.values().filter_map(|running| running.first_row).chain(appended).min()
     }
 }
 
@@ -340,5 +344,30 @@ impl Job for Trim {
             Ok(()) => {}
             Err(error) => tracing::warn!(%error, "journal rows could not be deleted; tried again in a moment"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_this_very_group_are_needed_too() {
+        let mut claims = Claims::default();
+        let message = MessageId::generate();
+        claims.begin(message, 1);
+        claims.keep();
+        claims.settle();
+        assert_eq!(claims.watermark(), None);
+        claims.row(message, 7);
+        claims.row(message, 8);
+        claims.keep();
+        assert_eq!(claims.watermark(), Some(7), "before the group is committed");
+        claims.settle();
+        assert_eq!(claims.watermark(), Some(7));
+        claims.end(message);
+        claims.keep();
+        claims.settle();
+        assert_eq!(claims.watermark(), None);
     }
 }

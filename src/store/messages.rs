@@ -197,7 +197,8 @@ pub fn turn_end(conn: &Connection, conversation: i64, turn: TurnId, first_seq: u
 pub fn spoke_last(conn: &Connection, conversation: i64) -> Result<Option<String>, StoreError> {
     Ok(conn
         .prepare_cached(
-            "SELECT author_id FROM messages WHERE conversation_key = ?1 AND role = 'npc' ORDER BY position DESC LIMIT 1",
+            "SELECT author_id FROM messages WHERE conversation_key = ?1 AND role = 'npc' \
+             AND status NOT IN ('superseded', 'withdrawn') ORDER BY position DESC LIMIT 1",
         )?
         .query_row([conversation], |row| row.get(0))
         .optional()?)

@@ -21,8 +21,7 @@ CREATE TABLE queue (
   conversation_key INTEGER NOT NULL,
   turn_id          BLOB NOT NULL,
   reply_id         BLOB NOT NULL,
-  to_npc           BLOB,
-  steers           INTEGER NOT NULL DEFAULT 0
+  to_npc           BLOB
 ) STRICT;
 CREATE INDEX queue_by_conversation ON queue (conversation_key);
 CREATE TABLE audit (

@@ -29,6 +29,8 @@ pub struct Overseen {
     pub epoch: u64,
     /// Stored Messages, those that left the transcript included.
     pub messages: u64,
+    /// Of them, those that wait for their turn.
+    pub queued: usize,
 }
 
 /// # Errors
@@ -37,7 +39,8 @@ pub fn conversation(conn: &Connection, id: ConversationId) -> Result<Overseen, S
     let found = conn
         .prepare_cached(
             "SELECT c.key, p.id, p.name, c.title, c.created_at, c.updated_at, c.last_seq, c.epoch, \
-             (SELECT count(*) FROM messages m WHERE m.conversation_key = c.key) \
+             (SELECT count(*) FROM messages m WHERE m.conversation_key = c.key), \
+             (SELECT count(*) FROM queue q WHERE q.conversation_key = c.key) \
              FROM conversations c JOIN players p ON p.id = c.owner_id WHERE c.id = ?1 AND c.deleted_at IS NULL",
         )?
         .query_row([id.0.as_bytes()], |row| {
@@ -50,6 +53,7 @@ pub fn conversation(conn: &Connection, id: ConversationId) -> Result<Overseen, S
                 last_seq: row.get(6)?,
                 epoch: row.get(7)?,
                 messages: row.get(8)?,
+                queued: row.get(9)?,
             })
         })?;
     Ok(found)

@@ -20,11 +20,10 @@ pub fn enqueue(
     turn: TurnId,
     reply: MessageId,
     to: Option<NpcId>,
-    steers: bool,
 ) -> Result<(), StoreError> {
     conn.prepare_cached(
-        "INSERT INTO queue (message_key, conversation_key, turn_id, reply_id, to_npc, steers) \
-         SELECT key, ?2, ?3, ?4, ?5, ?6 FROM messages WHERE id = ?1",
+        "INSERT INTO queue (message_key, conversation_key, turn_id, reply_id, to_npc) \
+         SELECT key, ?2, ?3, ?4, ?5 FROM messages WHERE id = ?1",
     )?
     .execute((
         message.0.as_bytes(),
@@ -32,7 +31,6 @@ pub fn enqueue(
         turn.0.as_bytes(),
         reply.0.as_bytes(),
         to.map(|npc| npc.0.into_bytes()),
-        steers,
     ))?;
     Ok(())
 }
@@ -64,13 +62,19 @@ pub fn take_up(conn: &Connection, claim: Claim, message: &NewMessage) -> Result<
     leave(conn, message.id)
 }
 
-pub fn withdraw(conn: &Connection, claim: Claim, message: MessageId, last_seq: u64) -> Result<(), StoreError> {
+pub fn withdraw(
+    conn: &Connection,
+    claim: Claim,
+    message: MessageId,
+    turn: TurnId,
+    last_seq: u64,
+) -> Result<(), StoreError> {
     let changed = conn
         .prepare_cached(
-            "UPDATE messages SET status = 'withdrawn', terminal = 1, last_seq = ?3 \
+            "UPDATE messages SET status = 'withdrawn', turn_id = ?4, terminal = 1, last_seq = ?3 \
              WHERE id = ?1 AND conversation_key = ?2 AND status = 'queued'",
         )?
-        .execute((message.0.as_bytes(), claim.key, last_seq))?;
+        .execute((message.0.as_bytes(), claim.key, last_seq, turn.0.as_bytes()))?;
     one(changed)?;
     leave(conn, message)
 }
@@ -78,15 +82,16 @@ pub fn withdraw(conn: &Connection, claim: Claim, message: MessageId, last_seq: u
 pub fn explain(
     conn: &Connection,
     claim: Claim,
-    message: MessageId,
+    message: &NewMessage,
     error: &MessageError,
     last_seq: u64,
 ) -> Result<(), StoreError> {
+    rewrite(conn, claim, message)?;
     let changed = conn
         .prepare_cached(
             "UPDATE messages SET error = ?3, last_seq = ?4 WHERE id = ?1 AND conversation_key = ?2 AND status = 'queued'",
         )?
-        .execute((message.0.as_bytes(), claim.key, as_json(error)?, last_seq))?;
+        .execute((message.id.0.as_bytes(), claim.key, as_json(error)?, last_seq))?;
     one(changed)
 }
 
@@ -105,19 +110,20 @@ fn one(changed: usize) -> Result<(), StoreError> {
 pub fn waiting(conn: &Connection, conversation: i64) -> Result<Vec<Queued>, StoreError> {
     let mut statement = conn.prepare_cached(
         "SELECT m.id, q.turn_id, q.reply_id, m.author_kind, m.author_id, m.author_name, m.text, m.client_id, q.to_npc, \
-         q.steers, m.position, m.hop_limit, m.created_at FROM queue q JOIN messages m ON m.key = q.message_key \
+         m.turn_id, m.position, m.hop_limit, m.created_at FROM queue q JOIN messages m ON m.key = q.message_key \
          WHERE q.conversation_key = ?1 ORDER BY m.position",
     )?;
     let rows = statement.query_map([conversation], |row| {
+        let (turn, joins) = (TurnId(rows::id(row, 1)?), TurnId(rows::id(row, 9)?));
         Ok(Queued {
             message: MessageId(rows::id(row, 0)?),
-            turn: TurnId(rows::id(row, 1)?),
+            turn,
             reply: MessageId(rows::id(row, 2)?),
             author: Author { kind: rows::word::<AuthorKind>(row, 3)?, id: row.get(4)?, name: row.get(5)? },
             text: row.get_ref(6)?.as_str()?.into(),
             client_id: row.get(7)?,
             to: rows::optional_id(row, 8)?.map(NpcId),
-            steers: row.get(9)?,
+            steers: (joins != turn).then_some(joins),
             position: row.get(10)?,
             hop_limit: row.get(11)?,
             created_at: Timestamp::from_millis(row.get(12)?),

@@ -127,7 +127,7 @@ impl World {
         }
         let rows = self.rows().await?;
         let (message, fits): (_, &dyn Fn(&crate::rows::Row) -> bool) = match change {
-            QueueChange::Edit { message, text } => (message, &|row| row.text == **text),
+            QueueChange::Edit { message, text, .. } => (message, &|row| row.text == **text),
             QueueChange::Withdraw { message } => (message, &|row| row.status == MessageStatus::Withdrawn),
         };
         let row = rows.iter().find(|row| row.id == *message);

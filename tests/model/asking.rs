@@ -98,7 +98,7 @@ impl World {
         let Some(message) = self.some_text_of_hers(which).await? else { return Ok(()) };
         let text = format!("Reads {}.", self.number());
         self.tell(format!("Pia edits {message}, which waits: {text:?}"));
-        self.wish(Wish::Change(QueueChange::Edit { message, text: text.into() })).await
+        self.wish(Wish::Change(QueueChange::Edit { message, text: text.into(), idempotency: None })).await
     }
 
     pub async fn withdraw(&mut self, which: u8) -> Checked {

@@ -1,10 +1,10 @@
 //! What must be true in the end, once everything has settled, and at moments in between.
 
-use hamlet_actors::vocabulary::{Entry, MessageStatus, Role};
+use hamlet_actors::vocabulary::{Entry, MessageStatus, Role, TurnId};
 use http::{Method, StatusCode};
 
 use crate::{
-    broken::{Checked, ensure, must},
+    broken::{Broken, Checked, ensure, must},
     happening::{Fate, How, Speech},
     ledger::Words,
     rows::Row,
@@ -121,11 +121,13 @@ impl World {
     /// Every tab, whatever it went through, has what a new one gets, and that is what is stored.
     async fn check_tabs(&mut self) -> Checked {
         let (stored, _) = self.transcript().await?;
+        let waiting = self.waiting().await?;
         for tab in 0..self.tabs.len() {
-            if let Some(turn) = self.tabs[tab].until {
-                self.tabs[tab].read_to_the_end().await?;
-                let ended = self.tabs[tab].seen.get(&turn).is_none_or(|ends| *ends > 0);
-                ensure!(ended, "{} joined {turn} and was not told its end", self.tabs[tab].name);
+            if let Some((turn, key)) = self.tabs[tab].until {
+                // What waits for its turn, waits with it.
+                if !waiting.iter().any(|item| item.turn == turn) {
+                    self.check_joined(tab, key).await?;
+                }
                 continue;
             }
             if self.tabs[tab].connection.is_none() {
@@ -134,13 +136,42 @@ impl World {
             self.read_all(tab).await?;
             self.compare(tab, stored.entries()).await?;
         }
-        for (turn, ends) in &self.tabs[0].seen {
-            ensure!(*ends > 0, "{} saw turn {turn} begin and never end", self.tabs[0].name);
+        for tab in self.tabs.iter().filter(|tab| tab.until.is_none()) {
+            for entry in tab.held.transcript.entries().iter().filter(|entry| entry.role == Role::Npc) {
+                let told = tab.seen.get(&entry.turn_id).is_none_or(|ends| *ends > 0);
+                ensure!(told || self.has_left(entry.turn_id).await?, "{} is not told of {entry:?}", tab.name);
+            }
         }
         let last = self.tabs.len() - 1;
         self.open_anew(last, Some(0), false).await?;
         self.read_all(last).await?;
         self.compare(last, stored.entries()).await
+    }
+
+    /// The stream of one turn comes to its end.
+    async fn check_joined(&mut self, tab: usize, key: u8) -> Checked {
+        if self.tabs[tab].connection.is_none() {
+            self.join(tab, key, true).await?;
+        }
+        self.tabs[tab].read_to_the_end().await?;
+        self.check_over(tab).await
+    }
+
+    /// The tab's stream has ended by itself: because the turn that it watches has, and it was told so.
+    pub async fn check_over(&self, tab: usize) -> Checked {
+        let tab = &self.tabs[tab];
+        let Some((turn, _)) = tab.until else {
+            return Err(Broken(format!("the stream of {} ends", tab.name)));
+        };
+        let told = tab.seen.get(&turn).is_some_and(|ends| *ends > 0);
+        ensure!(told || self.has_left(turn).await?, "the stream of {} ends before its turn {turn}", tab.name);
+        Ok(())
+    }
+
+    /// The end of a turn whose last reply left may have left with it.
+    async fn has_left(&self, turn: TurnId) -> Checked<bool> {
+        let rows = self.rows().await?;
+        Ok(rows.iter().any(|row| row.turn == turn && row.status == MessageStatus::Superseded))
     }
 
     async fn tab_comes_back(&mut self, tab: usize) -> Checked {

@@ -1,6 +1,10 @@
 //! What goes wrong, or comes to an end: as the Village and the process do it.
 
-use hamlet_actors::{conversation::Event, policy::outcome::Ending, ports::journal::Leftover};
+use hamlet_actors::{
+    conversation::{Event, vitals::ActorState},
+    policy::outcome::Ending,
+    ports::journal::Leftover,
+};
 use http::{Method, StatusCode};
 
 use crate::{
@@ -25,6 +29,7 @@ impl World {
     /// An instance is gone, with all that it kept. What it submitted is on its way to the store still.
     pub async fn fail(&mut self, number: usize, again: bool) -> Checked {
         let was_here = self.seated == Some(number);
+        self.ledger.may_pause = true;
         if let Some(actor) = self.actors.remove(&number) {
             let unanswered = actor.asks.into_values().map(|ask| Ask { tries: ask.tries + 1, ..ask });
             self.again.extend(unanswered.filter(|ask| ask.tries < TRIES));
@@ -33,8 +38,7 @@ impl World {
             return Ok(());
         }
         self.seated = None;
-        self.log.sleep();
-        self.shown = None;
+        self.sleep_log();
         if again {
             Box::pin(self.find()).await?;
         } else {
@@ -57,8 +61,7 @@ impl World {
         }
         if self.seated == Some(number) {
             self.seated = None;
-            self.log.sleep();
-            self.shown = None;
+            self.sleep_log();
         }
         Ok(())
     }
@@ -68,7 +71,7 @@ impl World {
         let Some((number, actor)) = self.seated.and_then(|number| Some((number, self.actors.get(&number)?))) else {
             return Ok(());
         };
-        if !actor.state.is_idle() {
+        if actor.state.standing().state != ActorState::Idle {
             return Ok(());
         }
         ensure!(actor.asks.is_empty(), "an actor sleeps while {:?} wait", actor.asks);

@@ -6,6 +6,8 @@ use proptest::{prelude::*, sample::select};
 
 #[derive(Debug, Clone, Copy)]
 pub enum Happening {
+    /// A question and its answer, without anything in between.
+    Chat,
     /// A Player says something, perhaps under a key; under a used one that is a repeat.
     Say {
         busy: OnBusy,
@@ -51,6 +53,10 @@ pub enum Happening {
         newest: bool,
     },
     Retry,
+    /// The store cannot commit for a while, and what waits is tried again and again.
+    Outage {
+        seconds: u8,
+    },
     Wait {
         seconds: u8,
     },
@@ -141,29 +147,31 @@ pub enum TabDoes {
 
 pub fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
-        18 => Just(Happening::Store),
-        10 => speech().prop_map(Happening::Speak),
-        7 => how().prop_map(Happening::End),
-        7 => (busy(), prop::option::weighted(0.3, 0..4u8)).prop_map(|(busy, key)| Happening::Say { busy, key }),
-        2 => prop::bool::weighted(0.1).prop_map(|behind| Happening::Regenerate { behind }),
-        2 => any::<u8>().prop_map(|pick| Happening::Rewrite { pick }),
-        2 => any::<u8>().prop_map(|pick| Happening::EditWaiting { pick }),
-        2 => any::<u8>().prop_map(|pick| Happening::Withdraw { pick }),
-        2 => Just(Happening::Resume),
-        2 => any::<u8>().prop_map(|pick| Happening::Select { pick }),
-        3 => named().prop_map(Happening::Abort),
-        3 => prop::bool::weighted(0.8).prop_map(|found| Happening::Plan { found }),
+        40 => Just(Happening::Store),
+        24 => speech().prop_map(Happening::Speak),
+        14 => how().prop_map(Happening::End),
+        6 => Just(Happening::Chat),
+        18 => (busy(), prop::option::weighted(0.3, 0..4u8)).prop_map(|(busy, key)| Happening::Say { busy, key }),
+        4 => prop::bool::weighted(0.1).prop_map(|behind| Happening::Regenerate { behind }),
+        4 => any::<u8>().prop_map(|pick| Happening::Rewrite { pick }),
+        5 => any::<u8>().prop_map(|pick| Happening::EditWaiting { pick }),
+        4 => any::<u8>().prop_map(|pick| Happening::Withdraw { pick }),
+        4 => Just(Happening::Resume),
+        6 => any::<u8>().prop_map(|pick| Happening::Select { pick }),
+        7 => named().prop_map(Happening::Abort),
+        7 => prop::bool::weighted(0.8).prop_map(|found| Happening::Plan { found }),
         1 => Just(Happening::PlanLate),
         1 => how().prop_map(Happening::SpeakLate),
-        4 => fate().prop_map(Happening::Write),
-        4 => any::<bool>().prop_map(|newest| Happening::Hear { newest }),
-        2 => Just(Happening::Retry),
-        1 => select(vec![1, 11, 31]).prop_map(|seconds| Happening::Wait { seconds }),
+        8 => fate().prop_map(Happening::Write),
+        8 => any::<bool>().prop_map(|newest| Happening::Hear { newest }),
+        4 => Just(Happening::Retry),
+        2 => select(vec![3, 12, 40]).prop_map(|seconds| Happening::Outage { seconds }),
+        2 => select(vec![1, 11, 31]).prop_map(|seconds| Happening::Wait { seconds }),
         1 => Just(Happening::Kill),
         1 => prop::bool::weighted(0.7).prop_map(|again| Happening::Fail { again }),
-        1 => Just(Happening::Retire),
-        2 => Just(Happening::Free),
-        14 => (0..4u8, does()).prop_map(|(tab, does)| Happening::Tab { tab, does }),
+        2 => Just(Happening::Retire),
+        3 => Just(Happening::Free),
+        28 => (0..4u8, does()).prop_map(|(tab, does)| Happening::Tab { tab, does }),
     ]
 }
 
@@ -212,7 +220,7 @@ fn how() -> impl Strategy<Value = How> {
 }
 
 fn fate() -> impl Strategy<Value = Fate> {
-    prop_oneof![5 => Just(Fate::Stored), 4 => Just(Fate::Unavailable), 1 => Just(Fate::Refused)]
+    prop_oneof![12 => Just(Fate::Stored), 6 => Just(Fate::Unavailable), 1 => Just(Fate::Refused)]
 }
 
 fn does() -> impl Strategy<Value = TabDoes> {

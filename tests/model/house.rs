@@ -30,6 +30,8 @@ const NEVER: Duration = Duration::from_secs(1 << 20);
 pub struct House {
     folder: Arc<tempfile::TempDir>,
     pub app: Arc<App>,
+    /// Answers whoever really asks for a turn.
+    pub provider: Arc<ScriptedProvider>,
     routes: Router,
     host: String,
     cookie: String,
@@ -40,8 +42,9 @@ impl House {
     /// A new Village, with its admin signed in.
     pub async fn build() -> Self {
         let folder = Arc::new(folder());
-        let (server, link) = open(folder.path()).await;
-        let mut house = Self::of(folder, &server, String::new(), PlayerId::generate());
+        let provider = ScriptedProvider::new();
+        let (server, link) = open(folder.path(), &provider).await;
+        let mut house = Self::of(folder, &server, provider, String::new(), PlayerId::generate());
         let entered = house.ask(Method::GET, &format!("/sign-in?token={}", link.unwrap()), &[], None).await;
         let set = entered.headers()[header::SET_COOKIE].to_str().unwrap().to_owned();
         house.cookie = set.split(';').next().unwrap().to_owned();
@@ -53,8 +56,9 @@ impl House {
     /// Ends the process that has the file open, whatever it was at, and opens the file again. Nobody may still read a stream.
     pub async fn reopened(&self) -> Self {
         self.let_go().await;
-        let (server, _) = open(self.folder.path()).await;
-        Self::of(Arc::clone(&self.folder), &server, self.cookie.clone(), self.player)
+        let provider = ScriptedProvider::new();
+        let (server, _) = open(self.folder.path(), &provider).await;
+        Self::of(Arc::clone(&self.folder), &server, provider, self.cookie.clone(), self.player)
     }
 
     /// Ends all streams, as before an orderly end of the process.
@@ -67,10 +71,16 @@ impl House {
         }
     }
 
-    fn of(folder: Arc<tempfile::TempDir>, server: &Server, cookie: String, player: PlayerId) -> Self {
+    fn of(
+        folder: Arc<tempfile::TempDir>,
+        server: &Server,
+        provider: Arc<ScriptedProvider>,
+        cookie: String,
+        player: PlayerId,
+    ) -> Self {
         let app = Arc::clone(&server.app);
         let routes = router(Arc::clone(&app), OriginRules::default());
-        Self { folder, app, routes, host: server.address.to_string(), cookie, player }
+        Self { folder, app, provider, routes, host: server.address.to_string(), cookie, player }
     }
 
     /// Reads the store by itself.
@@ -101,7 +111,13 @@ impl House {
     }
 
     pub async fn json(&self, method: Method, path: &str) -> Checked<Value> {
-        let response = self.ask(method, path, &[], None).await;
+        self.send(method, path, None).await
+    }
+
+    /// The JSON that is answered; what is sent wants no stream.
+    pub async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Checked<Value> {
+        let body = body.map(|body| body.to_string().into_bytes());
+        let response = self.ask(method, path, &[("accept", "application/json")], body).await;
         let status = response.status();
         let bytes = must(to_bytes(response.into_body(), usize::MAX).await, "a body")?;
         ensure!(status.is_success(), "{path} answered {status}: {}", String::from_utf8_lossy(&bytes));
@@ -132,8 +148,8 @@ fn folder() -> tempfile::TempDir {
     made.or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-async fn open(folder: &Path) -> (Server, Option<String>) {
-    let setup = setup(folder, ScriptedProvider::new());
+async fn open(folder: &Path, provider: &Arc<ScriptedProvider>) -> (Server, Option<String>) {
+    let setup = setup(folder, Arc::clone(provider));
     let upkeep = Upkeep { sweep_every: NEVER, ..setup.upkeep };
     let server = Server::start(Setup { upkeep, ..setup }).await.unwrap();
     let link = server.first_link.as_ref().map(|link| link.text());

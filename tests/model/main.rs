@@ -12,6 +12,7 @@ mod answers;
 mod asking;
 mod broken;
 mod checks;
+mod cut;
 mod faults;
 mod happening;
 mod house;
@@ -55,7 +56,8 @@ fn any_interleaving_keeps_the_promises() {
         let run = *runs.borrow();
         let mut last_words = Vec::new();
         let lived = runtime.block_on(async {
-            let found = match house.borrow_mut().take() {
+            let found = house.borrow_mut().take();
+            let found = match found {
                 Some(house) => house,
                 None => House::build().await,
             };

@@ -56,6 +56,7 @@ impl World {
                 Effect::Tell { turn, message, error } => {
                     self.tell(format!("  whoever watches is told {:?}", error.code));
                     self.log.tell(&Frame::Error { turn_id: turn, message_id: message, error });
+                    self.changes += 1;
                 }
                 // What the next request is told is not what this is about.
                 Effect::Recall(_) | Effect::ForgetWindow => {}
@@ -65,10 +66,7 @@ impl World {
                     }
                 }
                 Effect::Answer(ticket, answer) => self.answered(number, ticket, answer).await?,
-                Effect::Wake { last_seq } => {
-                    self.log.wake(last_seq);
-                    self.shown = Some(Shown { floor: last_seq, newest: None });
-                }
+                Effect::Wake { last_seq } => self.wake_log(last_seq),
                 Effect::RetryLater => actor.retries += 1,
                 Effect::Quit(JournalError::Gone) => gone = true,
                 Effect::Quit(error) => {
@@ -138,6 +136,7 @@ impl World {
                 log.newest = Some(seq);
             }
         }
+        self.changes += 1;
         match &published {
             Published::Frames(frames) => self.log.publish_frames(frames),
             Published::Pieces { message, pieces } => self.log.publish_pieces(*message, pieces),

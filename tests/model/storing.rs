@@ -6,7 +6,7 @@ use crate::{
     actor::Report,
     broken::Checked,
     happening::Fate,
-    world::{Shown, World},
+    world::World,
     writer::{self, From, Job, Work},
 };
 
@@ -25,10 +25,9 @@ impl World {
                 if taken {
                     self.ledger.committed(&batch)?;
                 }
-                if outcome.is_err() && batch.writes.iter().any(|write| is_admission(write)) {
-                    // A turn that could not be stored is a failure like any other.
-                    self.ledger.may_pause = true;
-                }
+                // A turn that could not be stored is a failure like any other, and so is an end that nobody hears of.
+                let unheard = matches!(from, From::Actor(number) if !self.actors.contains_key(&number));
+                self.ledger.may_pause |= unheard || (!taken && batch.writes.iter().any(is_admission));
                 (format!("up to {}", batch.last_seq), Report::Settled(outcome))
             }
             Work::Claim(cause) => {
@@ -50,8 +49,7 @@ impl World {
             (From::Village, Report::Claimed(Ok(claimed))) => {
                 self.unended = false;
                 if self.seated.is_none() {
-                    self.log.wake(claimed.last_seq);
-                    self.shown = Some(Shown { floor: claimed.last_seq, newest: None });
+                    self.wake_log(claimed.last_seq);
                 }
             }
             (From::Village, _) => {}
@@ -88,6 +86,18 @@ impl World {
     pub async fn store_and_hear(&mut self) -> Checked {
         self.write(Fate::Stored).await?;
         while self.hear_one(false).await? {}
+        Ok(())
+    }
+
+    /// The store takes nothing for so long.
+    pub async fn outage(&mut self, seconds: u8) -> Checked {
+        self.tell(format!("the store cannot commit for {seconds} s"));
+        for _ in 0..4 {
+            while self.write(Fate::Unavailable).await? {}
+            while self.hear_one(false).await? {}
+            self.now += i64::from(seconds) * 1_000 / 3;
+            self.retry().await?;
+        }
         Ok(())
     }
 

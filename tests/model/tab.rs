@@ -23,8 +23,8 @@ use crate::{
     sse::{self, Dispatched},
 };
 
-/// A stream that owes something gives it sooner than this, on any machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A stream that owes something gives it sooner than this, on any machine. It reads the store at most.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Earlier moments that a tab remembers.
 const PAST: usize = 8;
 
@@ -44,11 +44,11 @@ pub struct Tab {
     pub connection: Option<Connection>,
     /// Turns of whose replies it saw the beginning, and how many of their ends.
     pub seen: HashMap<TurnId, usize>,
-    /// It watches this turn alone.
-    pub until: Option<TurnId>,
-    /// Its stream was opened and not read to its end yet: while nobody is awake it is owed what is stored then, and
-    /// nothing more before somebody wakes.
-    pub fresh: bool,
+    /// It watches this turn alone, which was begun under this key.
+    pub until: Option<(TurnId, u8)>,
+    /// The log's change that it has looked behind: while nobody is awake it is owed what is stored only where the log has
+    /// changed since. None: a stream that was just opened looks by itself.
+    pub looked_at: Option<u64>,
 }
 
 pub struct Connection {
@@ -126,13 +126,13 @@ impl Tab {
             connection: None,
             seen: HashMap::new(),
             until: None,
-            fresh: false,
+            looked_at: None,
         }
     }
 
     pub fn connect(&mut self, body: Option<BodyDataStream>, among: Option<ConversationId>) {
         self.connection = body.map(|body| Connection::new(body, among));
-        self.fresh = true;
+        self.looked_at = None;
     }
 
     /// What is remembered can be come back with.

@@ -130,13 +130,13 @@ impl World {
     }
 
     /// A send that is repeated under its key: the turn's frames, to its end.
-    async fn join(&mut self, tab: usize, key: u8, last: bool) -> Checked {
+    pub async fn join(&mut self, tab: usize, key: u8, last: bool) -> Checked {
         let known = self.key(key)?;
         if !self.joins_earlier(&known).await? {
             return Ok(());
         }
         let Some((turn, _)) = self.ledger.keys.get(&known.key).copied() else { return Ok(()) };
-        let again = last && self.tabs[tab].until == Some(turn);
+        let again = last && self.tabs[tab].until == Some((turn, key));
         if !again {
             self.forget(tab);
             self.tabs[tab].held = Held::default();
@@ -150,7 +150,7 @@ impl World {
         let body = self.house.stream(Method::POST, &path, &headers, Some(keyed_body(key))).await?;
         let tab = &mut self.tabs[tab];
         tab.connect(body, None);
-        tab.until = Some(turn);
+        tab.until = Some((turn, key));
         Ok(())
     }
 
@@ -161,11 +161,11 @@ impl World {
 
     /// Where the tab comes to stand when it reads on: at the newest of the log, else of what the log does not hold.
     async fn newest(&self, tab: usize) -> Checked<u64> {
-        let (cursor, fresh) = (self.tabs[tab].held.cursor, self.tabs[tab].fresh);
+        let (cursor, looks) = (self.tabs[tab].held.cursor, self.tabs[tab].looked_at != Some(self.changes));
         let upto = match self.shown {
             Some(Shown { newest: Some(newest), .. }) => return Ok(newest),
             Some(Shown { floor, .. }) if cursor < floor => Some(floor),
-            None if fresh => None,
+            None if looks => None,
             Some(_) | None => return Ok(cursor),
         };
         let id = self.conversation;
@@ -175,8 +175,12 @@ impl World {
     /// Reads until nothing is owed.
     pub async fn read_all(&mut self, tab: usize) -> Checked {
         let newest = self.newest(tab).await?;
+        let watched = self.tabs[tab].connection.is_some();
         self.tabs[tab].read_to(newest).await?;
-        self.tabs[tab].fresh = false;
+        if watched && self.tabs[tab].connection.is_none() {
+            self.check_over(tab).await?;
+        }
+        self.tabs[tab].looked_at = Some(self.changes);
         self.check_seen(tab)
     }
 }

@@ -1,7 +1,7 @@
 //! The turn's task, and the search for who answers what waits.
 
 use hamlet_actors::{
-    conversation::{Cast, Event},
+    conversation::{Cast, Event, OnBusy},
     policy::outcome::Ending,
     ports::{End, ProviderFailure},
     vocabulary::{CallDelta, Delta, ErrorCode, ErrorKind, FinishReason, Hop, MessageError, Opaque, TurnId, Usage},
@@ -15,6 +15,18 @@ use crate::{
 };
 
 impl World {
+    /// A question and its answer. Where something else is under way, as much of it as fits in.
+    pub async fn chat(&mut self) -> Checked {
+        self.store_and_hear().await?;
+        self.say(OnBusy::Reject, None).await?;
+        self.store_and_hear().await?;
+        self.store_and_hear().await?;
+        self.speak(Speech::Text).await?;
+        self.store_and_hear().await?;
+        self.end(How::Complete).await?;
+        self.store_and_hear().await
+    }
+
     /// The Provider sends something. One report is on its way at a time; what comes meanwhile waits in the task.
     pub async fn speak(&mut self, speech: Speech) -> Checked {
         let n = self.number();

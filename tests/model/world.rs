@@ -29,6 +29,8 @@ pub struct World {
     pub log: Arc<FrameLog>,
     /// What the log holds, beside it.
     pub shown: Option<Shown>,
+    /// How often readers were woken.
+    pub changes: u64,
     pub now: i64,
     /// Tells runs in one store apart.
     pub run: u64,
@@ -59,7 +61,8 @@ pub struct Shown {
 impl World {
     pub async fn new(house: House, run: u64) -> Checked<Self> {
         let conversation = ConversationId(Uuid::from_u128((u128::from(run) << 64) | 1));
-        let (owner, at) = (house.player, Timestamp::from_millis(1_000));
+        // The store's housekeeping goes by the real time.
+        let (owner, at) = (house.player, Timestamp::now());
         let new = NewConversation { id: conversation, owner, external_id: None, title: None, npcs: Vec::new(), at };
         must(house.app.store.write(move |conn| conversations::create(conn, &new)).await, "a Conversation")?;
         let log = must(house.app.engine.log(conversation).await, "a log")?;
@@ -68,7 +71,8 @@ impl World {
             conversation,
             log,
             shown: None,
-            now: 1_000,
+            changes: 0,
+            now: at.as_millis(),
             run,
             ids: 1,
             actors: BTreeMap::new(),
@@ -96,6 +100,7 @@ impl World {
             self.ask(ask).await?;
         }
         match happening {
+            Happening::Chat => self.chat().await,
             Happening::Say { busy, key } => self.say(busy, key).await,
             Happening::Regenerate { behind } => self.regenerate(behind).await,
             Happening::Rewrite { pick } => self.rewrite(pick).await,
@@ -113,6 +118,7 @@ impl World {
             Happening::Write(fate) => self.write(fate).await.map(drop),
             Happening::Hear { newest } => self.hear_one(newest).await.map(drop),
             Happening::Retry => self.retry().await.map(drop),
+            Happening::Outage { seconds } => self.outage(seconds).await,
             Happening::Wait { seconds } => {
                 self.now += i64::from(seconds) * 1_000;
                 Ok(())
@@ -185,6 +191,18 @@ impl World {
         self.tell(format!("  actor {number} wakes"));
         self.perform(number, effects).await?;
         Ok(number)
+    }
+
+    /// The log begins anew behind a seq, and whoever reads is woken.
+    pub fn wake_log(&mut self, last_seq: u64) {
+        self.log.wake(last_seq);
+        self.shown = Some(Shown { floor: last_seq, newest: None });
+        self.changes += 1;
+    }
+
+    pub fn sleep_log(&mut self) {
+        self.log.sleep();
+        self.shown = None;
     }
 
     /// Gives an instance a fact.

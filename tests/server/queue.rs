@@ -343,3 +343,35 @@ async fn a_waiting_text_outlives_the_end_of_its_turns_stream_in_any_cursor() {
         assert!(back.until(|tab| tab.transcript.entries() == here.entries()).await, "from the {at}th id, {cursor}");
     }
 }
+
+#[tokio::test]
+async fn what_runs_and_what_waits_is_told_with_any_page() {
+    let scene = Scene::new().await;
+    say(&scene.server.admin, &scene.id, json!({"text": "Second", "onBusy": "enqueue"})).await;
+    for page in ["messages?limit=1", "messages?limit=2"] {
+        let page = scene.server.admin.get(&scene.path(page)).await.expect(StatusCode::OK).await;
+        assert_eq!((&page["turn"]["id"], &page["turn"]["queue"]["paused"]), (&scene.turn, &json!(false)));
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_edit_of_what_waited_is_not_a_second_edit_of_what_was_said() {
+    let mut scene = Scene::new().await;
+    say(&scene.server.admin, &scene.id, json!({"text": "Second", "onBusy": "enqueue"})).await;
+    let page = scene.server.admin.get(&scene.path("messages")).await.expect(StatusCode::OK).await;
+    let path = format!("/api/messages/{}", page["turn"]["queue"]["items"][0]["messageId"].as_str().unwrap());
+    let admin = scene.server.admin.clone();
+    let edit = || {
+        let request = admin.request(Method::PATCH, &path).header("idempotency-key", "e1");
+        request.header("accept", "application/json").json(&json!({"text": "Other"})).send()
+    };
+    assert_eq!(edit().await.unwrap().status(), StatusCode::NO_CONTENT);
+    let next = scene.server.provider.expect();
+    scene.script.finish();
+    next.text("Two");
+    next.finish();
+    scene.until(&[("First", Complete), ("One", Complete), ("Other", Complete), ("Two", Complete)]).await;
+    assert_eq!(edit().await.unwrap().status(), StatusCode::ACCEPTED);
+    assert_eq!(scene.server.provider.times_asked(), 2);
+    scene.until(&[("First", Complete), ("One", Complete), ("Other", Complete), ("Two", Complete)]).await;
+}

@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use hamlet_test_support::{Answer, Fault, Point, TestServer};
+use hamlet_test_support::{Answer, Fault, Point, StoppedClock, TestServer};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -157,4 +157,53 @@ async fn a_store_that_became_read_only_is_read_on() {
     let refused = say(&server, &id, "Hello", None).await.expect(StatusCode::SERVICE_UNAVAILABLE).await;
     assert!(refused["error"]["message"].as_str().unwrap().contains("Nothing of this request was kept"), "{refused}");
     assert_eq!(messages(&server, &id).await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_disk_that_hangs_keeps_nobody_who_asks_whether_the_store_is_ready() {
+    let server = TestServer::start().await;
+    let (go_on, held) = std::sync::mpsc::channel();
+    let store = server.app.store.clone();
+    let hanging = tokio::spawn(async move { store.write(move |_| Ok(held.recv().is_ok())).await });
+    let clock = StoppedClock::new();
+    let asker = server.admin.clone();
+    let asking = tokio::spawn(async move { asker.get("/readyz").await.refused(StatusCode::SERVICE_UNAVAILABLE).await });
+    for _ in 0..5_000 {
+        // Sockets take their own time.
+        clock.advance(Duration::from_millis(10)).await;
+        tokio::task::yield_now().await;
+        if asking.is_finished() {
+            break;
+        }
+    }
+    assert!(asking.is_finished(), "within fifty seconds");
+    assert_eq!(asking.await.unwrap(), "STORE_UNAVAILABLE");
+    go_on.send(()).unwrap();
+    assert!(hanging.await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn whoever_waits_for_a_disk_that_hangs_is_told_that_nobody_knows() {
+    let server = TestServer::start().await;
+    let id = server.conversation().await;
+    let held = server.journal.hold(Point::Admission);
+    let clock = StoppedClock::new();
+    let saying = server.admin.request(Method::POST, &format!("/api/conversations/{id}/messages"));
+    let saying = saying.header("accept", "application/json").json(&json!({"text": "Hello"}));
+    let saying = tokio::spawn(async move { Answer(saying.send().await.unwrap()) });
+    let batch = held.await.unwrap();
+    for _ in 0..5_000 {
+        clock.advance(Duration::from_millis(10)).await;
+        tokio::task::yield_now().await;
+        if saying.is_finished() {
+            break;
+        }
+    }
+    let refused = saying.await.unwrap().expect(StatusCode::SERVICE_UNAVAILABLE).await;
+    assert_eq!(refused["error"]["code"], "STORE_UNAVAILABLE");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("not known"), "{refused}");
+    drop(clock);
+    batch.release();
+    let mut watch = server.admin.watch(&format!("/api/conversations/{id}/frames?after=0")).await;
+    assert!(watch.until(|events| !events.transcript.entries().is_empty()).await, "it was stored after all");
 }

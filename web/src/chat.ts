@@ -7,7 +7,7 @@ import { Variants } from "./chat/variants";
 import { Transcript, type Entry } from "./fold";
 import { uuid } from "./id";
 import { FrameStream } from "./stream";
-import { WAITING, type Frame, type Message, type MessagesPage, type OnBusy } from "./wire";
+import type { Frame, Message, MessagesPage, OnBusy } from "./wire";
 
 export type { Trouble } from "./chat/outbox";
 
@@ -122,7 +122,7 @@ export class Chat {
 
   /** Whether a text that waits joins the running turn at its next step. */
   steers(entry: Entry): boolean {
-    return this.running !== undefined && entry.position < WAITING;
+    return this.running?.turnId === entry.turnId;
   }
 
   /** What a Message from before Parts existed says. */

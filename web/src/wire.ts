@@ -158,9 +158,6 @@ export interface Page<T> {
   items: T[];
   next: string | null;
 }
-/** Messages that wait stand from here on; what is to steer the running turn stands before, and behind all that was said. */
-export const WAITING = 2 ** 40;
-
 /** What becomes of a text that is sent while a reply is being written. */
 export type OnBusy = "reject" | "enqueue" | "interrupt" | "steer";
 

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 import { Chat } from "../src/chat";
-import { WAITING, type Frame } from "../src/wire";
+import type { Frame } from "../src/wire";
 
 type Answer = { status: number; body: unknown } | "lost" | Promise<{ status: number; body: unknown }>;
 
@@ -252,13 +252,16 @@ test("the same text said in another way is another request", async () => {
 });
 
 /** A text that waits, as its frames tell it. */
-function waits(stream: FakeStream, id: string, position: number, text: string, clientId?: string): void {
-  const begun = start(id, "player", clientId);
+/** Messages that wait stand from here on; what steers stands before, and belongs to the turn that it joins. */
+const WAITING = 2 ** 40;
+
+function waits(stream: FakeStream, id: string, position: number, text: string, turnId = `turn-${id}`): void {
+  const begun = start(id, "player");
   assert.ok(begun.type === "start");
   const seq = position % (WAITING / 2);
-  stream.say({ ...begun, turnId: `turn-${id}`, message: { ...begun.message, position, status: "queued" } }, String(seq));
+  stream.say({ ...begun, turnId, message: { ...begun.message, position, status: "queued" } }, String(seq));
   stream.say({ type: "part", messageId: id, index: 0, part: { type: "text", text } }, String(seq + 1));
-  const turn = { id: `turn-${id}`, state: "queued" } as const;
+  const turn = { id: turnId, state: "queued" } as const;
   stream.say({ type: "finish", messageId: id, status: "queued", finishReason: null, usage: null, turn, conversation: STAMP }, String(seq + 2));
 }
 
@@ -268,7 +271,7 @@ test("what waits stands apart from what was said, and what steers comes first", 
   const { chat, stream } = await opened();
   stream.say(start("m2", "npc"), "8");
   waits(stream, "q1", WAITING + 10, "Later");
-  waits(stream, "q2", WAITING / 2 + 20, "Now");
+  waits(stream, "q2", WAITING / 2 + 20, "Now", T);
   assert.deepEqual(chat.waiting.map((entry) => chat.steers(entry)), [true, false]);
   assert.deepEqual(ids(chat.said), ["m2"]);
   assert.deepEqual(ids(chat.waiting), ["q2", "q1"]);

@@ -124,7 +124,7 @@ pub struct Idempotency {
 /// How a text that waits is to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueueChange {
-    Edit { message: MessageId, text: Arc<str> },
+    Edit { message: MessageId, text: Arc<str>, idempotency: Option<Idempotency> },
     Withdraw { message: MessageId },
 }
 

@@ -13,7 +13,7 @@ use crate::{
 
 use super::{
     effect::{AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Effect},
-    event::{Begin, Intent, Ticket},
+    event::{Begin, Idempotency, Intent, Ticket},
     frames,
 };
 
@@ -21,7 +21,7 @@ use super::{
 pub const QUEUE_LIMIT: usize = 20;
 /// A Message that waits stands behind everything that was said; its place is given when it is taken up.
 pub const WAITING_POSITION: i64 = 1 << 40;
-/// What steers comes before what waits otherwise, in every tab: its position tells them.
+/// What steers, or was to, comes before what waits otherwise.
 pub const STEERING_POSITION: i64 = 1 << 39;
 
 /// What is to become of the queue.
@@ -35,6 +35,7 @@ pub enum Change {
     Edit {
         message: MessageId,
         text: Arc<str>,
+        idempotency: Option<Idempotency>,
     },
     Withdraw(Withdrawn),
     /// The text could not be taken up: it waits on, and says why.
@@ -76,9 +77,9 @@ impl Asked {
 }
 
 impl Queued {
-    fn of(begin: &Begin, steers: bool, first_seq: u64) -> Option<Self> {
+    fn of(begin: &Begin, steers: Option<TurnId>, first_seq: u64) -> Option<Self> {
         let Intent::Send { message, author, text, client_id, to } = &begin.intent else { return None };
-        let behind = if steers { STEERING_POSITION } else { WAITING_POSITION };
+        let behind = if steers.is_some() { STEERING_POSITION } else { WAITING_POSITION };
         Some(Self {
             message: *message,
             turn: begin.turn,
@@ -94,9 +95,9 @@ impl Queued {
         })
     }
 
-    /// The row as it is stored while it waits.
+    /// The row as it is stored while it waits: one that steers belongs to the turn that it joins, as every tab sees.
     fn waiting(&self, first_seq: u64) -> NewMessage {
-        self.row(self.turn, MessageStatus::Queued, self.position, first_seq)
+        self.row(self.steers.unwrap_or(self.turn), MessageStatus::Queued, self.position, first_seq)
     }
 
     /// The row as it is stored once it is said, in its place.
@@ -151,7 +152,7 @@ pub fn stage(desk: Desk<'_>, asked: &Asked) -> Result<Staged, Answer> {
     let now = asked.now;
     let answer = match &asked.change {
         Change::Enqueue { begin, steers } => draft.enqueue(desk, begin, *steers, now),
-        Change::Edit { message, text } => draft.edit(desk, *message, text, now),
+        Change::Edit { message, text, idempotency } => draft.edit(desk, *message, text, idempotency.as_ref(), now),
         Change::Withdraw(which) => draft.withdraw(desk, *which, now),
         Change::Explain { message, error } => draft.explain(desk, *message, error, now),
     }?;
@@ -181,38 +182,40 @@ impl Draft {
         // The turn that it was to join may have ended meanwhile.
         let steers = steers.filter(|turn| desk.running == Some(*turn));
         let cursor = self.last_seq;
-        let Some(item) = Queued::of(begin, steers.is_some(), cursor + 1) else {
+        let Some(item) = Queued::of(begin, steers, cursor + 1) else {
             return Err(Answer::Begun(Err(BeginRefusal::Stale)));
         };
         let row = Arc::new(item.waiting(cursor + 1));
         self.show(desk, &row, None, now);
-        self.writes.push(Write::Enqueue { message: row, reply: item.reply, to: item.to, steers: item.steers });
+        self.writes.push(Write::Enqueue { message: row, turn: item.turn, reply: item.reply, to: item.to });
         let turn = steers.unwrap_or(item.turn);
-        if let Some(key) = &begin.idempotency {
-            self.writes.push(Write::Remember(IdempotentTurn {
-                player: key.player,
-                key: key.key.clone(),
-                body_hash: key.body_hash,
-                turn,
-                message: item.reply,
-                first_seq: cursor + 1,
-                at: now,
-            }));
-        }
+        self.remember(begin.idempotency.as_ref(), turn, item.reply, cursor + 1, now);
         let begun = Begun { turn, message: item.reply, cursor };
-        // Texts that steer come first, in the order of their coming.
-        let at =
-            if item.steers { self.queue.iter().take_while(|other| other.steers).count() } else { self.queue.len() };
+        let at = self.queue.partition_point(|other| other.position < item.position);
         self.queue.insert(at, item);
         Ok(Answer::Begun(Ok(begun)))
     }
 
-    fn edit(&mut self, desk: Desk<'_>, message: MessageId, text: &Arc<str>, now: Timestamp) -> Result<Answer, Answer> {
+    fn remember(&mut self, key: Option<&Idempotency>, turn: TurnId, message: MessageId, first_seq: u64, at: Timestamp) {
+        let Some(Idempotency { player, key, body_hash }) = key.cloned() else { return };
+        self.writes.push(Write::Remember(IdempotentTurn { player, key, body_hash, turn, message, first_seq, at }));
+    }
+
+    fn edit(
+        &mut self,
+        desk: Desk<'_>,
+        message: MessageId,
+        text: &Arc<str>,
+        key: Option<&Idempotency>,
+        now: Timestamp,
+    ) -> Result<Answer, Answer> {
         let Some(item) = self.queue.iter_mut().find(|item| item.message == message) else { return Err(not_queued()) };
         item.text = Arc::clone(text);
+        let (turn, reply, first_seq) = (item.steers.unwrap_or(item.turn), item.reply, self.last_seq + 1);
         let row = Arc::new(item.waiting(self.last_seq + 1));
         self.show(desk, &row, None, now);
         self.writes.push(Write::Requeue(row));
+        self.remember(key, turn, reply, first_seq, now);
         Ok(Answer::Changed(Ok(())))
     }
 
@@ -237,7 +240,7 @@ impl Draft {
             conversation: ConversationStamp { title: desk.title.map(str::to_owned), updated_at: now },
         };
         self.frames.push((seq, Frame::Finish(finish)));
-        self.writes.push(Write::Withdraw { message: item.message, last_seq: seq });
+        self.writes.push(Write::Withdraw { message: item.message, turn: item.turn, last_seq: seq });
         Ok(match which {
             Withdrawn::Message(_) => Answer::Changed(Ok(())),
             Withdrawn::Turn(turn) => Answer::Aborted(Ok(Aborted { aborted: true, turn: Some(turn) })),
@@ -254,9 +257,9 @@ impl Draft {
         now: Timestamp,
     ) -> Result<Answer, Answer> {
         let Some(item) = self.queue.iter().find(|item| item.message == message) else { return Err(not_queued()) };
-        let row = item.waiting(self.last_seq + 1);
+        let row = Arc::new(item.waiting(self.last_seq + 1));
         self.show(desk, &row, Some(error.clone()), now);
-        self.writes.push(Write::Explain { message, error: error.clone(), last_seq: self.last_seq });
+        self.writes.push(Write::Explain { message: row, error: error.clone(), last_seq: self.last_seq });
         Ok(Answer::Changed(Ok(())))
     }
 

@@ -151,7 +151,7 @@ impl Conversation {
         self.next_position = claimed.next_position;
         self.title = claimed.title;
         // The turns that any of these were to steer have ended.
-        self.queue = claimed.queue.into_iter().map(|item| Queued { steers: false, ..item }).collect();
+        self.queue = claimed.queue.into_iter().map(|item| Queued { steers: None, ..item }).collect();
         self.claimed = true;
         let mut effects = vec![Effect::Wake { last_seq: self.last_seq }];
         for early in std::mem::take(&mut self.early) {

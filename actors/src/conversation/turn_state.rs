@@ -12,7 +12,7 @@ use crate::{
 
 use super::{
     admission::Place,
-    effect::{Answer, Begun, ChangeRefusal, Effect, Published},
+    effect::{Answer, Begun, CancelReason, ChangeRefusal, Effect, Published},
     event::{Begin, Cast, Idempotency, Intent, Ticket},
     queue::{Asked, Staged},
 };
@@ -39,6 +39,8 @@ pub struct Turn {
     pub usage: Option<Usage>,
     /// Set when the task is over and the finish is still to be stored.
     pub ending: Option<Ending>,
+    /// Set once somebody, or the store, has stopped it: it takes no further step, and nothing follows it by itself.
+    pub stopped: Option<CancelReason>,
     pub abort_waiters: Vec<Ticket>,
     /// Under which key it was asked for: a repeat joins it.
     pub idempotency: Option<Idempotency>,
@@ -77,6 +79,7 @@ impl Turn {
             reporting: false,
             usage: None,
             ending: None,
+            stopped: None,
             abort_waiters: Vec::new(),
             idempotency: begin.idempotency,
             begin_waiters,

@@ -101,8 +101,8 @@ pub struct Queued {
     pub client_id: Option<String>,
     /// Whom it addresses.
     pub to: Option<NpcId>,
-    /// Joins the running turn at its next step; when that turn ends before, it is the next to be taken up.
-    pub steers: bool,
+    /// The turn that it joins at its next step; when that one ends before, it is the next to be taken up.
+    pub steers: Option<TurnId>,
     pub position: i64,
     pub hop_limit: u32,
     pub created_at: Timestamp,
@@ -145,10 +145,11 @@ pub enum Write {
     /// A Player's Message that waits for its turn.
     Enqueue {
         message: Arc<NewMessage>,
+        /// The turn that it begins, unless it is said in the one that its row names.
+        turn: TurnId,
         /// The NPC's Message in that turn.
         reply: MessageId,
         to: Option<NpcId>,
-        steers: bool,
     },
     /// One that waits reads so now.
     Requeue(Arc<NewMessage>),
@@ -157,11 +158,13 @@ pub enum Write {
     /// One that waited leaves unsaid.
     Withdraw {
         message: MessageId,
+        /// The turn that it would have begun.
+        turn: TurnId,
         last_seq: u64,
     },
     /// Why one that waits could not be taken up.
     Explain {
-        message: MessageId,
+        message: Arc<NewMessage>,
         error: MessageError,
         last_seq: u64,
     },

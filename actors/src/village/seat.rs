@@ -163,7 +163,9 @@ impl Seat {
                 }
             }
             Err(JournalError::Gone) => self.unended = false,
-            Err(error) => tracing::warn!(%error, "a turn's end could not be stored yet"),
+            // The store has told of its own trouble.
+            Err(error) if error.may_be_tried_again() => tracing::debug!(%error, "a turn's end is not stored yet"),
+            Err(error) => tracing::warn!(%error, "a turn's end could not be stored"),
         }
     }
 

@@ -164,6 +164,10 @@ impl Card {
         }
     }
 
+    pub fn state(&self) -> ActorState {
+        self.awake.as_ref().map_or_else(|| self.state_without_actor(), |(vitals, _)| vitals.state())
+    }
+
     pub fn state_without_actor(&self) -> ActorState {
         if self.quarantined { ActorState::Quarantined } else { ActorState::Asleep }
     }

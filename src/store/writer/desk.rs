@@ -82,11 +82,16 @@ impl Desk {
             if let Err(error) = self.write() {
                 self.group.refuse(&error);
             }
-            if let Some(reason) = unavailable(&self.group.outcomes) {
-                self.beside.metrics.failed();
-                self.complaints.hear(reason);
+            match unavailable(&self.group.outcomes) {
+                Some(reason) => {
+                    self.beside.metrics.failed();
+                    self.complaints.hear(reason);
+                }
+                // Where nothing was committed there is nothing to keep house for, and to complain about once more.
+                None => {
+                    self.beside.commits.fetch_add(1, Ordering::Relaxed);
+                }
             }
-            self.beside.commits.fetch_add(1, Ordering::Relaxed);
             self.group.answer();
         }
     }

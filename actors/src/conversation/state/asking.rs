@@ -9,7 +9,7 @@ use super::{
     super::{
         effect::{AbortRefusal, Aborted, Answer, BeginRefusal, CancelReason, ChangeRefusal, Effect},
         event::{Begin, Cast, Intent, OnBusy, QueueChange, Select, Ticket},
-        queue::{Asked, Change, Withdrawn},
+        queue::{Asked, Change, QUEUE_LIMIT, Withdrawn},
         turn_state::{InFlight, Next, TakingUp, Then},
     },
     Conversation,
@@ -32,6 +32,8 @@ impl Conversation {
         };
         match begin.on_busy {
             OnBusy::Reject => begun(ticket, BeginRefusal::Busy { running }),
+            // What is not stored yet counts too: a slow store must not gather texts without end.
+            _ if self.queue.len() + self.changes.len() >= QUEUE_LIMIT => begun(ticket, BeginRefusal::QueueFull),
             // One that interrupts is about to begin: this one comes behind it.
             OnBusy::Interrupt if self.next.is_none() => self.interrupt(begin, ticket),
             OnBusy::Steer => {
@@ -63,7 +65,10 @@ impl Conversation {
     fn interrupt(&mut self, begin: Box<Begin>, ticket: Ticket) -> Vec<Effect> {
         let now = begin.now;
         let mut effects = self.stop_taking_up();
-        effects.extend(self.turn.as_ref().map(|turn| Effect::Cancel(turn.id, CancelReason::Abort)));
+        if let Some(turn) = self.turn.as_mut() {
+            turn.stopped.get_or_insert(CancelReason::Abort);
+            effects.push(Effect::Cancel(turn.id, CancelReason::Abort));
+        }
         self.next = Some(Box::new(Next { begin, waiters: vec![ticket] }));
         effects.extend(self.flush(now));
         effects
@@ -77,6 +82,7 @@ impl Conversation {
         }
         match (self.turn.as_mut(), turn) {
             (Some(running), asked) if asked.is_none_or(|asked| asked == running.id) => {
+                running.stopped.get_or_insert(CancelReason::Abort);
                 let mut effects = vec![Effect::Cancel(running.id, CancelReason::Abort)];
                 if self.trouble.is_some() {
                     // It stops now; when its end is stored nobody knows.
@@ -109,7 +115,7 @@ impl Conversation {
 
     pub(super) fn on_change(&mut self, change: QueueChange, ticket: Ticket, now: Timestamp) -> Vec<Effect> {
         let change = match change {
-            QueueChange::Edit { message, text } => Change::Edit { message, text },
+            QueueChange::Edit { message, text, idempotency } => Change::Edit { message, text, idempotency },
             QueueChange::Withdraw { message } => Change::Withdraw(Withdrawn::Message(message)),
         };
         self.change(change, Some(ticket), now)

@@ -143,8 +143,8 @@ impl Conversation {
         writes.extend(closing);
         publish.extend(shown);
         let steering: Vec<Queued> = match verdict.status {
-            MessageStatus::Complete if self.next.is_none() && turn.abort_waiters.is_empty() => {
-                self.queue.iter().take_while(|item| item.steers).cloned().collect()
+            MessageStatus::Complete if turn.stopped.is_none() => {
+                self.queue.iter().filter(|item| item.steers == Some(turn.id)).cloned().collect()
             }
             _ => Vec::new(),
         };

@@ -75,9 +75,7 @@ impl Conversation {
         let waiters = std::mem::take(&mut turn.begin_waiters);
         effects.extend(waiters.into_iter().map(|ticket| Effect::Answer(ticket, Answer::Begun(Ok(begun)))));
         // Asked for while it was not stored yet.
-        if !turn.abort_waiters.is_empty() || self.next.is_some() {
-            effects.push(Effect::Cancel(turn.id, CancelReason::Abort));
-        }
+        effects.extend(turn.stopped.map(|reason| Effect::Cancel(turn.id, reason)));
         effects
     }
 
@@ -100,9 +98,7 @@ impl Conversation {
             effects.extend(texts.last().map(|text| Effect::Recall(said(text))));
         }
         effects.push(Effect::Release(turn.id));
-        if !turn.abort_waiters.is_empty() || self.next.is_some() {
-            effects.push(Effect::Cancel(turn.id, CancelReason::Abort));
-        }
+        effects.extend(turn.stopped.map(|reason| Effect::Cancel(turn.id, reason)));
         effects
     }
 
@@ -116,10 +112,12 @@ impl Conversation {
             .extend(turn.abort_waiters.into_iter().map(|ticket| Effect::Answer(ticket, Answer::Aborted(Ok(answer)))));
         // What was to steer this turn comes next, as a turn of its own.
         for item in &mut self.queue {
-            item.steers = false;
+            item.steers = None;
         }
-        // After Stop or a failure the queue waits until somebody says that it may go on.
-        if status == MessageStatus::Complete && self.next.is_none() && !self.queue.is_empty() {
+        // After Stop, also one that came too late for the reply, or a failure, the queue waits until somebody says that it
+        // may go on.
+        let goes_on = status == MessageStatus::Complete && turn.stopped.is_none() && self.next.is_none();
+        if goes_on && !self.queue.is_empty() {
             effects.extend(self.take_up(Vec::new()));
         }
         effects
@@ -182,8 +180,9 @@ impl Conversation {
         let trouble = self.trouble.get_or_insert(Trouble { since: now, cancelled: false });
         let patience_over = now.as_millis() - trouble.since.as_millis() >= STORE_PATIENCE_MS;
         let mut effects = Vec::new();
-        if let Some(turn) = self.turn.as_ref().filter(|_| patience_over && !trouble.cancelled) {
+        if let Some(turn) = self.turn.as_mut().filter(|_| patience_over && !trouble.cancelled) {
             trouble.cancelled = true;
+            turn.stopped.get_or_insert(CancelReason::StoreUnavailable);
             effects.push(Effect::Cancel(turn.id, CancelReason::StoreUnavailable));
             effects.push(Effect::Tell { turn: turn.id, message: turn.message, error: outcome::store_unavailable() });
             effects.extend(self.refuse_waiting());
@@ -200,6 +199,9 @@ impl Conversation {
             next.into_iter().flat_map(|ticket| begun(ticket, BeginRefusal::Store(why()))).collect();
         let changes = std::mem::take(&mut self.changes);
         effects.extend(changes.iter().filter_map(|asked| asked.refusal(&why())));
+        let stops = self.turn.as_mut().map(|turn| std::mem::take(&mut turn.abort_waiters)).unwrap_or_default();
+        let stopped = Answer::Aborted(Err(AbortRefusal::Store(why())));
+        effects.extend(stops.into_iter().map(|ticket| Effect::Answer(ticket, stopped.clone())));
         effects
     }
 

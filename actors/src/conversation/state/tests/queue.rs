@@ -169,7 +169,7 @@ fn a_text_that_waits_can_be_edited_and_withdrawn_until_it_is_taken_up() {
         desk.say_when_busy(n, "waits", OnBusy::Enqueue);
         desk.settle(Ok(()));
     }
-    let edited = desk.change(QueueChange::Edit { message: player(2), text: "reads so".into() });
+    let edited = desk.change(QueueChange::Edit { message: player(2), text: "reads so".into(), idempotency: None });
     desk.settle(Ok(()));
     assert_eq!(desk.answer(edited), Some(&Answer::Changed(Ok(()))));
     let gone = desk.change(QueueChange::Withdraw { message: player(3) });
@@ -180,7 +180,7 @@ fn a_text_that_waits_can_be_edited_and_withdrawn_until_it_is_taken_up() {
     desk.end(1, "", complete());
     desk.settle(Ok(()));
     desk.cast(Ok(()));
-    let late = desk.change(QueueChange::Edit { message: player(2), text: "too late".into() });
+    let late = desk.change(QueueChange::Edit { message: player(2), text: "too late".into(), idempotency: None });
     desk.settle(Ok(()));
     assert_eq!(desk.answer(late), Some(&Answer::Changed(Err(ChangeRefusal::NotQueued))));
     assert_eq!(desk.said()[2], ("reads so".to_owned(), MessageStatus::Complete));
@@ -193,7 +193,7 @@ fn an_edit_while_someone_is_looked_for_is_what_is_answered() {
     desk.settle(Ok(()));
     desk.end(1, "", complete());
     desk.settle(Ok(()));
-    desk.change(QueueChange::Edit { message: player(2), text: "after".into() });
+    desk.change(QueueChange::Edit { message: player(2), text: "after".into(), idempotency: None });
     desk.cast(Ok(()));
     desk.settle(Ok(()));
     assert_eq!(&*desk.plans[1].1.text, "after");
@@ -338,6 +338,79 @@ fn stop_beats_steering() {
     desk.settle(Ok(()));
     assert_eq!(desk.terminal_frames(1), 1);
     assert_eq!(desk.state.running_turn(), None);
+    assert!(desk.plans.is_empty(), "it waits until somebody says that it may go on");
+}
+
+#[test]
+fn a_stop_that_comes_too_late_for_the_reply_still_pauses_what_waits() {
+    let mut desk = Desk::running();
+    desk.say_when_busy(2, "next", OnBusy::Enqueue);
+    desk.settle(Ok(()));
+    desk.end(1, "", complete());
+    desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(1))), ticket: Ticket(60), now: at(1_000) });
+    desk.settle(Ok(()));
+    assert!(matches!(desk.answer(Ticket(60)), Some(Answer::Aborted(Ok(Aborted { aborted: false, .. })))));
+    assert!(desk.plans.is_empty());
+    assert!(desk.state.is_idle());
+}
+
+#[test]
+fn a_stop_while_a_step_waits_for_the_store_is_not_forgotten() {
+    let mut desk = Desk::running();
+    desk.say_when_busy(2, "in brief", OnBusy::Steer);
+    desk.settle(Ok(()));
+    desk.end(1, "", complete());
+    desk.settle(unavailable());
+    desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(1))), ticket: Ticket(60), now: at(1_000) });
+    assert!(matches!(desk.answer(Ticket(60)), Some(Answer::Aborted(Err(_)))), "when it ends nobody knows");
+    let before = desk.cancelled.len();
+    desk.settle(Ok(()));
+    assert_eq!(desk.cancelled[before..], [CancelReason::Abort], "the next step is stopped as soon as it begins");
+}
+
+#[test]
+fn those_who_wait_for_a_stop_are_told_when_the_store_does_not_come_back() {
+    let mut desk = Desk::running();
+    desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(1))), ticket: Ticket(60), now: at(1_000) });
+    desk.end(1, "", Ending::Aborted);
+    desk.settle(unavailable());
+    assert_eq!(desk.answer(Ticket(60)), None);
+    desk.now += settling::STORE_PATIENCE_MS;
+    desk.settle(unavailable());
+    assert!(matches!(desk.answer(Ticket(60)), Some(Answer::Aborted(Err(_)))));
+}
+
+#[test]
+fn what_steers_belongs_to_the_turn_that_it_joins_and_to_its_own_once_that_has_ended() {
+    let mut desk = Desk::running();
+    desk.say_when_busy(2, "steers", OnBusy::Steer);
+    desk.settle(Ok(()));
+    let turn_of = |desk: &Desk| desk.transcript().entries().last().unwrap().turn_id;
+    assert_eq!(turn_of(&desk), TurnId(uuid(1)));
+    desk.end(1, "", Ending::Aborted);
+    desk.settle(Ok(()));
+    desk.change(QueueChange::Edit { message: player(2), text: "alone".into(), idempotency: None });
+    desk.settle(Ok(()));
+    assert_eq!(turn_of(&desk), TurnId(uuid(2)));
+}
+
+#[test]
+fn what_steers_the_next_turn_does_not_wait_for_what_is_left_of_an_earlier_one() {
+    let mut desk = Desk::running();
+    desk.say_when_busy(2, "left", OnBusy::Steer);
+    desk.settle(Ok(()));
+    desk.end(1, "", Ending::Aborted);
+    desk.settle(Ok(()));
+    desk.say_when_busy(3, "now", OnBusy::Steer);
+    desk.settle(Ok(()));
+    desk.say_when_busy(4, "in brief", OnBusy::Steer);
+    desk.settle(Ok(()));
+    desk.end(3, "yes", complete());
+    desk.settle(Ok(()));
+    assert_eq!(desk.prepared.last().unwrap().2.as_deref(), Some("in brief"));
+    desk.end(3, "ok", complete());
+    desk.settle(Ok(()));
+    assert_eq!(desk.plans.last().unwrap().1.message, player(2));
 }
 
 #[test]
@@ -435,7 +508,7 @@ fn what_waited_when_the_process_ended_waits_on() {
         text: "next".into(),
         client_id: None,
         to: None,
-        steers: true,
+        steers: Some(TurnId(uuid(1))),
         position: 900,
         hop_limit: 6,
         created_at: at(1),
