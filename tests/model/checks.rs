@@ -1,7 +1,8 @@
 //! What must be true in the end, once everything has settled, and at moments in between.
 
-use hamlet_actors::vocabulary::{Entry, MessageStatus, Role, TurnId};
+use hamlet_actors::vocabulary::{Entry, MessageStatus, Role, Transcript, TurnId};
 use http::{Method, StatusCode};
+use serde_json::Value;
 
 use crate::{
     broken::{Broken, Checked, ensure, must},
@@ -31,6 +32,7 @@ impl World {
                 self.plan(true).await?;
                 moved = true;
             }
+            self.check_gates()?;
             let runs = |world: &Self| {
                 world.actors.values().any(|actor| {
                     actor.task.as_ref().is_some_and(|task| !task.over && (task.released || task.cancelled.is_some()))
@@ -47,6 +49,16 @@ impl World {
             }
         }
         ensure!(false, "it never comes to rest");
+        Ok(())
+    }
+
+    /// A turn whose report is stored may report more.
+    fn check_gates(&self) -> Checked {
+        for (number, actor) in &self.actors {
+            let waits = actor.task.as_ref().is_some_and(|task| !task.over && !task.gate_open);
+            let stored = actor.in_flight == 0 && actor.retries == 0;
+            ensure!(!(waits && stored), "the turn of actor {number} waits for what is stored");
+        }
         Ok(())
     }
 
@@ -192,6 +204,36 @@ impl World {
         let wanted: Vec<&Entry> = stored.iter().filter(changed).collect();
         let has: Vec<&Entry> = tab.held.transcript.entries().iter().collect();
         ensure!(has == wanted, "{} has\n{}\nand stored is\n{}", tab.name, lines(&has), lines(&wanted));
+        Ok(())
+    }
+
+    /// Whoever opens the Conversation now has what somebody has who was there all the time. While something is stored that
+    /// nobody has heard of yet, the one may be a step ahead of the other.
+    pub fn check_reload(&self, opened: &Transcript) -> Checked {
+        let quiet = self.writer.is_empty() && self.actors.values().all(|actor| actor.mailbox.is_empty());
+        let there = &self.tabs[0].held.transcript;
+        ensure!(
+            !quiet || self.shown.is_none() || opened.entries() == there.entries(),
+            "who opens it now has\n{}\nand who was there\n{}",
+            lines(&opened.entries().iter().collect::<Vec<_>>()),
+            lines(&there.entries().iter().collect::<Vec<_>>())
+        );
+        Ok(())
+    }
+
+    /// What a page is told of the turn and the queue beside the transcript.
+    pub async fn check_standing(&self, page: &Value) -> Checked {
+        let (waiting, turn) = (self.waiting().await?, &page["turn"]);
+        let running =
+            page["items"].as_array().is_some_and(|items| items.iter().any(|item| item["status"] == "running"));
+        ensure!(turn.is_null() == (!running && waiting.is_empty()), "{turn} with {waiting:?}");
+        if turn.is_null() {
+            return Ok(());
+        }
+        ensure!(turn["id"].is_null() != running && turn["queue"]["paused"] == !running, "{turn}, running: {running}");
+        let told: Vec<&Value> = turn["queue"]["items"].as_array().into_iter().flatten().collect();
+        let same = told.iter().zip(&waiting).all(|(told, item)| told["messageId"] == item.message.to_string());
+        ensure!(same && told.len() == waiting.len(), "{turn} with {waiting:?}");
         Ok(())
     }
 

@@ -68,7 +68,7 @@ impl Watch {
         }
     }
 
-    async fn to_the_end(&mut self) -> Checked {
+    async fn read_to_end(&mut self) -> Checked {
         while let Some(bytes) = self.body.next().await {
             let bytes = must(bytes, "a stream")?;
             self.raw.extend_from_slice(&bytes);
@@ -210,7 +210,7 @@ impl Scene {
         for (cut, held) in moments(bytes)? {
             let mut resumed = self.watch(form, held.clone()).await?;
             match form {
-                Form::OfTurn { .. } => resumed.to_the_end().await?,
+                Form::OfTurn { .. } => resumed.read_to_end().await?,
                 Form::Alone | Form::Among => {
                     let (end, opened) = (whole.cursor(), held.cursor());
                     resumed.until(|now| now.cursor() >= end && (opened >= end || now.cursor() > opened)).await?;
@@ -328,7 +328,7 @@ async fn promise_6_the_stream_of_a_turn_that_is_cut_at_any_byte_comes_to_its_end
         live.until(|held| waiting(held).is_empty()).await?;
         pieces(&step, &mut live, vec![text("Sh"), text("ort"), text("."), call("{}", true)]).await?;
         step.end(End::Truncated);
-        live.to_the_end().await?;
+        live.read_to_end().await?;
         let (live, whole) = (live.raw, live.held);
         scene.cut_everywhere(&form, &live, &whole).await?;
         // Another turn has begun meanwhile.

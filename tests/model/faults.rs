@@ -1,9 +1,10 @@
 //! What goes wrong, or comes to an end: as the Village and the process do it.
 
 use hamlet_actors::{
-    conversation::{Event, vitals::ActorState},
+    conversation::{Effect, Event, vitals::ActorState},
     policy::outcome::Ending,
-    ports::journal::Leftover,
+    ports::journal::{JournalError, Leftover},
+    vocabulary::{Delta, Timestamp},
 };
 use http::{Method, StatusCode};
 
@@ -12,7 +13,7 @@ use crate::{
     broken::{Checked, ensure, must},
     happening::{Fate, How},
     world::{Shown, World},
-    writer::{From, Job, Work},
+    writer::{self, From, Job, Work},
 };
 
 /// The Engine asks again so often, then it gives up.
@@ -44,6 +45,30 @@ impl World {
         } else {
             self.unended = true;
             self.end_without_actor();
+        }
+        Ok(())
+    }
+
+    /// The seat is taken by a new instance, and what the one before hands to the store is behind the new one's claim: a newer
+    /// epoch keeps it out.
+    pub async fn oust(&mut self) -> Checked {
+        let Some(number) = self.seated else { return Ok(()) };
+        self.tell(format!("actor {number} is ousted"));
+        let last = self.actors.get_mut(&number).and_then(|actor| {
+            let turn = actor.task.as_ref().filter(|task| task.released && !task.over)?.turn;
+            let deltas = vec![Delta::Text("nobody heard this".to_owned())];
+            let effects =
+                actor.state.apply(Event::DeltasArrived { turn, deltas, now: Timestamp::from_millis(self.now) });
+            effects.into_iter().find_map(|effect| match effect {
+                Effect::Submit(batch) => Some(batch),
+                _ => None,
+            })
+        });
+        self.fail(number, true).await?;
+        if let Some(batch) = last {
+            while self.write(Fate::Stored).await? {}
+            let outcome = writer::submit(&self.house.app.store, batch)?;
+            ensure!(outcome == Err(JournalError::Fenced), "what an ousted instance hands in is answered {outcome:?}");
         }
         Ok(())
     }

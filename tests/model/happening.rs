@@ -68,6 +68,8 @@ pub enum Happening {
     Fail {
         again: bool,
     },
+    /// An operator starts the actor anew. The one before has its hand on one more batch.
+    Oust,
     /// The Village sends to sleep what looks idle.
     Retire,
     /// The Village frees what ended turns left in the log, once it has seen it twice.
@@ -169,6 +171,7 @@ pub fn happening() -> impl Strategy<Value = Happening> {
         2 => select(vec![1, 11, 31]).prop_map(|seconds| Happening::Wait { seconds }),
         1 => Just(Happening::Kill),
         1 => prop::bool::weighted(0.7).prop_map(|again| Happening::Fail { again }),
+        1 => Just(Happening::Oust),
         2 => Just(Happening::Retire),
         3 => Just(Happening::Free),
         28 => (0..4u8, does()).prop_map(|(tab, does)| Happening::Tab { tab, does }),

@@ -114,8 +114,9 @@ impl Ledger {
                 Write::Finish(row) => {
                     self.finished.insert(row.id);
                     if row.terminal {
-                        // What waits goes on by itself after a complete turn, and after no other.
-                        self.may_pause = row.status != MessageStatus::Complete;
+                        // What waits goes on by itself after a complete turn that nobody stopped, and after no other.
+                        let stopped = self.cancelled.iter().any(|turn| self.writing.get(turn) == Some(&row.id));
+                        self.may_pause = row.status != MessageStatus::Complete || stopped;
                     }
                     let kept = self.kept.get(&row.id).map(|body| &body.parts);
                     ensure!(

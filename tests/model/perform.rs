@@ -1,14 +1,14 @@
 //! Effects performed, as `ConversationActor::perform` does, and each held against what may be done at that moment.
 
 use hamlet_actors::{
-    conversation::{Effect, Published, effect::CancelReason},
+    conversation::{Effect, OnBusy, Published, effect::CancelReason},
     policy::outcome::Ending,
-    ports::journal::{Batch, JournalError},
+    ports::journal::{Batch, JournalError, Queued, Write},
     vocabulary::{Frame, Piece, TurnId},
 };
 
 use crate::{
-    actor::Task,
+    actor::{Ask, Task, Wish},
     broken::{Broken, Checked, ensure},
     rows,
     world::{Shown, World},
@@ -36,7 +36,11 @@ impl World {
                 }
                 // While the process is being stopped nobody is looked for.
                 Effect::Plan { .. } if actor.shutting_down => {}
-                Effect::Plan { attempt, item } => actor.planning = Some((attempt, *item)),
+                Effect::Plan { attempt, item } => {
+                    let settled = actor.in_flight == 0;
+                    actor.planning = Some((attempt, *item.clone()));
+                    ensure!(!settled || self.is_next(&item).await?, "{item:?} is taken up, and is not the first");
+                }
                 Effect::Release(turn) => self.release(number, turn)?,
                 Effect::Cancel(turn, reason) => {
                     let ending = match reason {
@@ -46,6 +50,7 @@ impl World {
                     if actor.task.as_ref().is_some_and(|task| task.turn == turn) {
                         actor.cancel(ending);
                         self.ledger.cancelled.insert(turn);
+                        self.ledger.may_pause = true;
                     }
                 }
                 Effect::OpenLog { after, turn } => {
@@ -91,8 +96,17 @@ impl World {
         ensure!(actor.in_flight == 0, "two batches are in flight: {batch:?}");
         actor.in_flight += 1;
         self.ledger.check_submitted(&batch)?;
+        if goes_on(&batch) {
+            ensure!(!actor.asks.values().any(stops), "a turn goes on while {:?} wait", actor.asks);
+        }
         self.writer.push_back(Job { from: From::Actor(number), work: Work::Batch(batch) });
         Ok(())
+    }
+
+    /// Whether this is what readers are told will be taken up next.
+    async fn is_next(&self, item: &Queued) -> Checked<bool> {
+        let waiting = self.waiting().await?;
+        Ok(waiting.first().is_some_and(|first| first.message == item.message && first.text == item.text))
     }
 
     /// The request goes out: it must be about what the turn answers, and be told what was said before that.
@@ -142,5 +156,19 @@ impl World {
             Published::Pieces { message, pieces } => self.log.publish_pieces(*message, pieces),
         }
         Ok(())
+    }
+}
+
+/// A step ends, and what steers the turn is said.
+fn goes_on(batch: &Batch) -> bool {
+    batch.writes.iter().any(|write| matches!(write, Write::Finish(row) if !row.terminal))
+}
+
+/// Stop and an interrupt come before what steers.
+fn stops(ask: &Ask) -> bool {
+    match &ask.wish {
+        Wish::Begin { begin, .. } => begin.on_busy == OnBusy::Interrupt,
+        Wish::Abort { running, .. } => running.is_some(),
+        Wish::Change(_) | Wish::Resume | Wish::Select(_) => false,
     }
 }

@@ -79,6 +79,7 @@ impl World {
     pub async fn reload(&mut self, tab: usize) -> Checked {
         let (transcript, cursor) = self.transcript().await?;
         self.tell(format!("  which gives {cursor}"));
+        self.check_reload(&transcript)?;
         self.forget(tab);
         let held = Held { cursor, transcript, since: 0 };
         self.open(tab, held, Some(cursor), false).await
@@ -87,6 +88,7 @@ impl World {
     pub async fn transcript(&self) -> Checked<(Transcript, u64)> {
         let path = format!("/api/conversations/{}/messages?limit=200", self.conversation);
         let mut page = self.house.json(Method::GET, &path).await?;
+        self.check_standing(&page).await?;
         let items: Vec<Message> = must(from_value(page["items"].take()), "the transcript")?;
         Ok((Transcript::of(items), must(from_value(page["cursor"].take()), "the cursor")?))
     }

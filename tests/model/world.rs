@@ -126,6 +126,7 @@ impl World {
             Happening::Kill => self.kill().await,
             Happening::Restart => self.restart().await,
             Happening::Fail { again } => self.fail_seated(again).await,
+            Happening::Oust => self.oust().await,
             Happening::Retire => self.retire(),
             Happening::Free => {
                 self.free();
