@@ -130,6 +130,7 @@ impl Server {
         if tokio::time::timeout(CONNECTIONS, app.deeds.wait()).await.is_err() {
             tracing::warn!(left = app.deeds.len(), "what operators asked for did not come to its end");
         }
+        app.engine.stop();
         // What is not purged yet is purged at the next start.
         purging.abort();
         for task in [accepting, purging] {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorRef};
 use tokio::sync::{TryAcquireError, oneshot};
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use crate::{
     conversation::{
@@ -140,6 +140,7 @@ impl Engine {
         begin: Begin,
         plan: TurnPlan,
     ) -> Result<Begun, EngineError> {
+        let _admitting = self.admitting()?;
         self.ask(conversation, |answer, permit| ConversationMsg::Begin {
             begin: Box::new(begin.clone()),
             plan: Box::new(plan.clone()),
@@ -175,6 +176,7 @@ impl Engine {
     /// # Errors
     /// Nothing waits, or nobody can answer it; mailbox full, no answer, shutting down.
     pub async fn resume(&self, conversation: ConversationId) -> Result<Begun, EngineError> {
+        let _admitting = self.admitting()?;
         self.ask(conversation, |answer, permit| ConversationMsg::Resume { answer, permit })
             .await?
             .map_err(EngineError::from)
@@ -289,7 +291,8 @@ impl Engine {
     }
 
     /// Lets turns that are admitted or run come to their end until the deadline, then ends them with everything stored, wakes
-    /// nobody any more, closes all readers and stops the actors. The caller has stopped admitting before.
+    /// nobody any more, closes all readers and stops the Conversations' actors. Nothing is admitted from its beginning on;
+    /// whoever asks for a log is answered until [`Engine::stop`].
     pub async fn shut_down(&self, deadline: Duration) {
         self.turns.close();
         if tokio::time::timeout(deadline, self.turns.wait()).await.is_err() {
@@ -307,7 +310,18 @@ impl Engine {
             tracing::error!("the village has gone before it could close its logs");
         }
         self.village.drain_children_and_wait(Some(Duration::from_secs(2))).await;
+    }
+
+    /// The very end, when nobody asks any more.
+    pub fn stop(&self) {
         self.village.stop(None);
+    }
+
+    /// Taken before the look whether Hamlet stops: what is admitted is waited for from here on, also while its Conversation
+    /// is only waking up.
+    fn admitting(&self) -> Result<TaskTrackerToken, EngineError> {
+        let token = self.turns.token();
+        if self.turns.is_closed() { Err(EngineError::ShuttingDown) } else { Ok(token) }
     }
 
     /// Asks the Conversation's actor. One that went to sleep or failed before it took the question is woken and asked
@@ -317,6 +331,8 @@ impl Engine {
         conversation: ConversationId,
         question: impl Fn(oneshot::Sender<T>, tokio::sync::OwnedSemaphorePermit) -> ConversationMsg,
     ) -> Result<T, EngineError> {
+        // An answer that is on its way is waited for: whoever is told that Hamlet stops may ask again.
+        let _asked = self.turns.token();
         for _ in 0..3 {
             let found = self.ask_village(|answer| VillageMsg::Find { conversation, answer }).await?;
             let handle: Handle = found.map_err(|Quarantined| EngineError::Quarantined)?;

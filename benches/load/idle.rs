@@ -68,6 +68,7 @@ pub async fn actors() {
     let wake = begun.elapsed().as_secs_f64() * 1000.0 / IDLE_ACTORS as f64;
     println!("idle actor: {each:.1} KiB resident, woken in {wake:.2} ms (its claim's commit included)");
     engine.shut_down(Duration::ZERO).await;
+    engine.stop();
 }
 
 /// Resident bytes of this process.

@@ -34,6 +34,7 @@ pub async fn by_conversations() {
             let server = Server::start(served::setup(folder.path(), provider, served::durable())).await.unwrap();
             took.push(begun.elapsed());
             server.app.engine.shut_down(std::time::Duration::ZERO).await;
+            server.app.engine.stop();
         }
         took.sort_unstable();
         println!("started with {count} conversations: {:.1} ms", took[ROUNDS / 2].as_secs_f64() * 1000.0);

@@ -49,6 +49,7 @@ pub async fn by_history() {
             engine.abort(id, None).await.unwrap();
             took.push(begun.elapsed());
             engine.shut_down(Duration::ZERO).await;
+            engine.stop();
         }
         took.sort_unstable();
         let (p50, worst) = (took[ROUNDS / 2].as_secs_f64() * 1000.0, took[ROUNDS - 1].as_secs_f64() * 1000.0);

@@ -98,27 +98,32 @@ async fn transcript(
         // Without a log nothing is shown of a Message that began meanwhile: the cursor stands before it.
         None => (Vec::new(), settled),
     };
+    let live = entries.iter().rev().find(|entry| entry.status == MessageStatus::Running);
+    // Of a turn that began meanwhile the cursor may stand before the reply: it runs all the same.
+    let begun = rows.iter().rev().find(|row| row.message.status == MessageStatus::Running);
+    let running = live.map(|entry| (entry.turn_id, entry.id));
+    let running = running.or(begun.map(|row| (row.message.turn_id, row.message.id)));
     rows.retain(|row| row.first_seq <= cursor);
     let items: Vec<Message> = rows.into_iter().map(|row| overlay(row, &entries)).collect();
-    let turn = turn(&entries, &waiting);
+    let turn = turn(running, &waiting);
     Ok(axum::Json(TranscriptOut { items, next, cursor, turn }).into_response())
 }
 
-/// What runs, by the log, and what waits; None when nothing does.
-fn turn(live: &[Entry], waiting: &[Queued]) -> Option<TurnOut> {
-    let running = live.iter().rev().find(|entry| entry.status == MessageStatus::Running);
+/// What runs, by the log or else by the store, and what waits; None when nothing does.
+fn turn(running: Option<(TurnId, MessageId)>, waiting: &[Queued]) -> Option<TurnOut> {
     if running.is_none() && waiting.is_empty() {
         return None;
     }
+    let id = running.map(|(turn, _)| turn);
     let waiting = waiting.iter().map(|item| Waiting {
         message_id: item.message,
         turn_id: item.turn,
-        steers: item.steers.is_some() && item.steers == running.map(|entry| entry.turn_id),
+        steers: item.steers.is_some() && item.steers == id,
     });
     Some(TurnOut {
-        id: running.map(|entry| entry.turn_id),
+        id,
         state: if running.is_some() { "running" } else { "queued" },
-        message_id: running.map(|entry| entry.id),
+        message_id: running.map(|(_, message)| message),
         queue: QueueOut { paused: running.is_none(), items: waiting.collect() },
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hamlet_actors::vocabulary::{ConversationId, Message};
+use hamlet_actors::vocabulary::{ConversationId, Message, MessageId, TurnId};
 use hamlet_test_support::Client;
 use reqwest::{Method, RequestBuilder, StatusCode, header};
 use serde_json::{Value, json};
@@ -44,16 +44,19 @@ pub struct Ask {
 pub enum What {
     Say,
     Regenerate,
+    /// Another text in place of this Message.
+    Edit(MessageId),
 }
 
 impl Ask {
     pub fn request(&self, client: &Client, accept: &str) -> RequestBuilder {
-        let what = match self.what {
-            What::Say => "messages",
-            What::Regenerate => "regenerate",
+        let (method, path) = match self.what {
+            What::Say => (Method::POST, path(self.conversation, "messages")),
+            What::Regenerate => (Method::POST, path(self.conversation, "regenerate")),
+            What::Edit(message) => (Method::PATCH, format!("/api/messages/{message}")),
         };
         client
-            .request(Method::POST, &path(self.conversation, what))
+            .request(method, &path)
             .header(header::ACCEPT, accept)
             .header("idempotency-key", &self.key)
             .json(&self.body)
@@ -78,8 +81,35 @@ pub async fn answer(request: RequestBuilder) -> Option<(StatusCode, Value)> {
 pub struct Loaded {
     pub messages: Vec<Message>,
     pub cursor: u64,
-    /// Whether a turn runs.
-    pub running: bool,
+    pub running: Option<TurnId>,
+    /// Texts that wait, in the order of their taking up.
+    pub waiting: Vec<MessageId>,
+}
+
+impl Loaded {
+    fn of(page: &Value) -> Self {
+        let id = |value: &Value| value.as_str().map(|id| id.parse().unwrap());
+        let turn = &page["turn"];
+        let queued = turn["queue"]["items"].as_array().into_iter().flatten();
+        Self {
+            messages: serde_json::from_value(page["items"].clone()).unwrap(),
+            cursor: page["cursor"].as_u64().unwrap(),
+            running: turn["id"].as_str().map(|id| id.parse().unwrap()),
+            waiting: queued.map(|item| id(&item["messageId"]).unwrap()).collect(),
+        }
+    }
+}
+
+/// The newest Messages.
+///
+/// # Errors
+/// The status of a refusal; None when the server was gone.
+pub async fn newest(client: &Client, conversation: ConversationId) -> Result<Loaded, Option<StatusCode>> {
+    let path = path(conversation, "messages?limit=12");
+    match answer(client.request(Method::GET, &path)).await.ok_or(None)? {
+        (StatusCode::OK, page) => Ok(Loaded::of(&page)),
+        (status, _) => Err(Some(status)),
+    }
 }
 
 /// All pages of `GET .../messages`.
@@ -95,13 +125,11 @@ pub async fn load(client: &Client, conversation: ConversationId) -> Result<Loade
         if status != StatusCode::OK {
             return Err(Some(status));
         }
-        let older: Vec<Message> = serde_json::from_value(body["items"].clone()).unwrap();
-        let page = loaded.get_or_insert_with(|| Loaded {
-            messages: Vec::new(),
-            cursor: body["cursor"].as_u64().unwrap(),
-            running: !body["turn"].is_null(),
-        });
-        page.messages.splice(..0, older);
+        let page = Loaded::of(&body);
+        match &mut loaded {
+            Some(loaded) => drop(loaded.messages.splice(..0, page.messages)),
+            None => loaded = Some(page),
+        }
         match body["next"].as_str() {
             Some(next) => before = format!("&before={next}"),
             None => return loaded.ok_or(None),

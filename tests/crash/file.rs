@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hamlet_actors::vocabulary::{ConversationId, MessageId, MessageStatus, Part, TurnId};
+use hamlet_actors::vocabulary::{ConversationId, MessageId, MessageStatus, Part, Role, TurnId};
 use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
@@ -11,8 +11,10 @@ use uuid::Uuid;
 pub struct Row {
     pub id: MessageId,
     pub turn: TurnId,
+    pub role: Role,
     pub status: MessageStatus,
     pub terminal: bool,
+    pub text: String,
     pub parts: Vec<Part>,
 }
 
@@ -25,7 +27,7 @@ pub fn messages(path: &Path, conversation: ConversationId) -> Vec<Row> {
     let conn = open(path);
     let mut statement = conn
         .prepare(
-            "SELECT id, turn_id, status, terminal, parts FROM messages \
+            "SELECT id, turn_id, status, terminal, parts, role, text FROM messages \
              WHERE conversation_key = (SELECT key FROM conversations WHERE id = ?1) ORDER BY position",
         )
         .unwrap();
@@ -36,6 +38,8 @@ pub fn messages(path: &Path, conversation: ConversationId) -> Vec<Row> {
             turn: TurnId(Uuid::from_bytes(row.get(1)?)),
             status: serde_json::from_value(row.get::<_, String>(2)?.into()).unwrap(),
             terminal: row.get(3)?,
+            role: serde_json::from_value(row.get::<_, String>(5)?.into()).unwrap(),
+            text: row.get(6)?,
             parts: parts.map(|parts| serde_json::from_str(&parts).unwrap()).unwrap_or_default(),
         })
     });
@@ -54,13 +58,16 @@ pub fn is_sound(path: &Path) {
     assert!(text("SELECT \"table\" FROM pragma_foreign_key_check").is_empty());
     // Each of these finds what must not be there.
     for wrong in [
-        "SELECT hex(id) FROM messages WHERE status IN ('running', 'queued')",
+        "SELECT hex(id) FROM messages WHERE status = 'running'",
+        "SELECT hex(id) FROM messages WHERE status = 'queued' AND key NOT IN (SELECT message_key FROM queue)",
+        "SELECT hex(m.id) FROM queue JOIN messages m ON m.key = message_key JOIN conversations c ON c.key = m.conversation_key \
+         WHERE c.deleted_at IS NULL AND m.status <> 'queued'",
         "SELECT hex(conversation_key) FROM messages GROUP BY conversation_key, position HAVING count(*) > 1",
         "SELECT hex(conversation_key) FROM messages GROUP BY conversation_key, last_seq HAVING count(*) > 1",
         "SELECT hex(m.id) FROM messages m JOIN conversations c ON c.key = m.conversation_key \
          WHERE c.deleted_at IS NULL AND m.last_seq > c.last_seq",
         "SELECT hex(m.turn_id) FROM messages m JOIN conversations c ON c.key = m.conversation_key \
-         WHERE c.deleted_at IS NULL GROUP BY m.turn_id HAVING sum(m.terminal) <> 1",
+         WHERE c.deleted_at IS NULL GROUP BY m.turn_id HAVING sum(m.terminal) <> 1 - max(m.status = 'queued')",
         "SELECT hex(i.turn_id) FROM idempotency i WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.turn_id = i.turn_id) \
          AND EXISTS (SELECT 1 FROM conversations c WHERE c.id = i.conversation_id AND c.deleted_at IS NULL)",
     ] {
@@ -75,8 +82,9 @@ pub fn waits_for_its_purge(path: &Path) -> bool {
         .unwrap()
 }
 
-/// How many turns there are, and how many of them a process left in the middle.
-pub fn turns(path: &Path) -> (usize, usize) {
-    let sql = "SELECT count(DISTINCT turn_id), count(*) FILTER (WHERE error LIKE '%INTERRUPTED%') FROM messages";
-    open(path).query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+/// How many turns there are, how many of them a process left in the middle, and how many Messages have left.
+pub fn turns(path: &Path) -> (usize, usize, usize) {
+    let sql = "SELECT count(DISTINCT turn_id), count(*) FILTER (WHERE error LIKE '%INTERRUPTED%'), \
+               count(*) FILTER (WHERE status IN ('superseded', 'withdrawn')) FROM messages";
+    open(path).query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap()
 }

@@ -9,6 +9,7 @@
 #![expect(clippy::print_stderr, reason = "a run that failed must tell how to repeat it")]
 
 mod ask;
+mod book;
 mod events;
 mod fate;
 mod file;
@@ -16,9 +17,12 @@ mod hand;
 mod house;
 mod kept;
 mod line;
+mod now;
 mod patience;
 mod program;
 mod reader;
+mod recall;
+mod shared;
 mod stopping;
 mod talk;
 mod world;

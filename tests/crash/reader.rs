@@ -1,7 +1,10 @@
 //! One tab: it reads the frames of a Conversation, folds them, and comes back with its cursor after whatever cut it off.
 //! What it was shown is kept apart before anything can take it away, so that it can be held against the store.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use hamlet_actors::vocabulary::{
     Body, ConversationId, Entry, Finish, Frame, MessageId, MessageStatus, Transcript, TurnId, TurnState,
@@ -12,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::{
     ask::{Ask, Door, load, path},
-    events::{Event, Events, Read},
+    events::{Events, Read},
     fate::{Fate, Moment},
 };
 
@@ -23,6 +26,8 @@ pub enum Way {
     Header,
     /// With `?after=`.
     Query,
+    /// Over a WebSocket.
+    Socket,
     /// Like a page that is loaded anew: the transcript first, then what follows it.
     Reload,
     /// From the very beginning each time.
@@ -31,6 +36,8 @@ pub enum Way {
     Late,
     /// As the answer to a send, and to its repeat under the same key.
     Turn(Ask),
+    /// In a stream of several Conversations, which is another's to open.
+    Shared,
 }
 
 /// How it reads.
@@ -76,12 +83,16 @@ pub struct Reader {
     pub transcript: Transcript,
     /// The last id that came.
     pub cursor: Option<u64>,
+    /// The turn of the first Message that it was ever told of.
+    pub first: Option<TurnId>,
     /// Whether it has the Conversation from its beginning.
     pub whole: bool,
     /// Messages as they were shown, before they were emptied, left, or the reader began anew.
     seen: Vec<Entry>,
-    /// Terminal frames that came, by turn.
-    ends: HashMap<TurnId, u32>,
+    /// Messages of which it has the finish that ends their turn.
+    ends: HashMap<TurnId, Vec<MessageId>>,
+    /// Turns that had ended with a Message that has left.
+    left: HashSet<TurnId>,
     pub over: Over,
 }
 
@@ -95,9 +106,11 @@ impl Reader {
             rng: rng.fork(),
             transcript: Transcript::default(),
             cursor: None,
+            first: None,
             whole,
             seen: Vec::new(),
             ends: HashMap::new(),
+            left: HashSet::new(),
             over: Over::Cut,
         }
     }
@@ -109,8 +122,7 @@ impl Reader {
 
     /// Reads so far; comes back by itself as long as the server is there and the reader is restless.
     pub async fn follow(mut self, door: Door, mut until: Until) -> Self {
-        // What is shown from now on must hold what was shown before.
-        self.seen.extend(self.transcript.entries().iter().cloned());
+        self.remember();
         self.over = loop {
             match self.open(&door.client).await {
                 Err(over) => break over,
@@ -124,9 +136,9 @@ impl Reader {
         self
     }
 
-    /// How often this turn's terminal frame came.
-    pub fn ends_of(&self, turn: TurnId) -> u32 {
-        self.ends.get(&turn).copied().unwrap_or_default()
+    /// Whether this turn's terminal frame came, or the word that what it ended has left.
+    pub fn has_end_of(&self, turn: TurnId) -> bool {
+        self.left.contains(&turn) || self.ends.get(&turn).is_some_and(|ends| !ends.is_empty())
     }
 
     pub fn last_text(&self) -> String {
@@ -139,6 +151,11 @@ impl Reader {
         self.seen.iter().chain(self.transcript.entries())
     }
 
+    /// What is shown from now on must hold what is shown now.
+    pub fn remember(&mut self) {
+        self.seen.extend(self.transcript.entries().iter().cloned());
+    }
+
     /// What was shown so far has been held against the store.
     pub fn settle(&mut self) {
         self.seen.clear();
@@ -148,7 +165,7 @@ impl Reader {
     async fn open(&mut self, client: &Client) -> Result<(Option<u64>, Events), Over> {
         let held = self.cursor.filter(|_| !matches!(self.way, Way::Reload | Way::Afresh));
         if held.is_none() {
-            self.seen.extend(self.transcript.entries().iter().cloned());
+            self.remember();
             self.transcript = Transcript::default();
             self.cursor = None;
             self.ends.clear();
@@ -160,16 +177,21 @@ impl Reader {
             (Way::Header | Way::Query | Way::Afresh, _) => (Some(0), frames("?after=0")),
             (Way::Late, None) => (None, frames("")),
             (Way::Reload, _) => {
-                let loaded =
-                    load(client, self.conversation).await.map_err(|status| status.map_or(Over::Cut, Over::Refused))?;
+                let loaded = load(client, self.conversation).await.map_err(refused)?;
                 self.transcript = Transcript::of(loaded.messages);
                 self.cursor = Some(loaded.cursor);
                 (self.cursor, frames(&format!("?after={}", loaded.cursor)))
+            }
+            (Way::Socket, _) => {
+                let after = held.unwrap_or(0);
+                let path = path(self.conversation, &format!("ws?after={after}"));
+                return Ok((Some(after), Events::of_socket(client, &path).await.map_err(refused)?));
             }
             (Way::Turn(ask), Some(cursor)) => {
                 (held, ask.request(client, "text/event-stream").header("last-event-id", cursor.to_string()))
             }
             (Way::Turn(ask), None) => (None, ask.request(client, "text/event-stream")),
+            (Way::Shared, _) => self.wrong("a stream of several is opened by who has them all"),
         };
         let response = request.send().await.map_err(|_| Over::Cut)?;
         match response.status() {
@@ -203,17 +225,12 @@ impl Reader {
                 Read::Cut => return Some(Over::Cut),
             };
             for event in events {
-                farewell |= event.retry;
-                match event {
-                    Event { id: Some(id), data: None, .. } => {
-                        opened = true;
-                        if expected.is_some_and(|expected| expected != id) {
-                            self.wrong(&format!("the stream begins at {id}, and the cursor was {expected:?}"));
-                        }
-                        self.cursor = Some(id);
-                    }
-                    Event { id, data: Some(data), .. } => self.take(id, &data, fate),
-                    Event { data: None, .. } => {}
+                farewell |= event.farewell;
+                opened |= event.id.is_some();
+                let id = event.id.map(|id| id.parse().unwrap());
+                match event.data {
+                    Some(data) => self.take(id, &data, fate),
+                    None => id.into_iter().for_each(|id| self.begin(expected, id)),
                 }
                 left -= 1;
                 if left == 0 {
@@ -230,12 +247,20 @@ impl Reader {
     fn has_reached(&self, until: &Until) -> bool {
         match until {
             Until::Over => false,
-            Until::Ended(turn) => self.ends_of(*turn) > 0,
+            Until::Ended(turn) => self.has_end_of(*turn),
             Until::Cursor(named) => self.cursor >= Some(*named.borrow()),
         }
     }
 
-    fn take(&mut self, id: Option<u64>, data: &str, fate: &Fate) {
+    /// The first event tells where the stream begins.
+    pub fn begin(&mut self, expected: Option<u64>, id: u64) {
+        if expected.is_some_and(|expected| expected != id) {
+            self.wrong(&format!("the stream begins at {id}, and the cursor was {expected:?}"));
+        }
+        self.cursor = Some(id);
+    }
+
+    pub fn take(&mut self, id: Option<u64>, data: &str, fate: &Fate) {
         let frame: Frame = serde_json::from_str(data).unwrap();
         fate.saw(match &frame {
             Frame::Start(_) => Moment::Start,
@@ -244,11 +269,12 @@ impl Reader {
         });
         match &frame {
             Frame::Start(start) => {
+                self.first.get_or_insert(start.turn_id);
                 self.keep(&[start.message.id]);
             }
             Frame::Part { message_id, .. } => {
-                let leaving = self.known(*message_id).supersedes.clone();
-                self.keep(&leaving);
+                let leaving = self.known(*message_id).map(|entry| entry.supersedes.clone());
+                self.keep(&leaving.unwrap_or_default());
             }
             Frame::Error { message_id, .. } => drop(self.known(*message_id)),
             Frame::Finish(finish) => self.take_finish(finish),
@@ -265,28 +291,36 @@ impl Reader {
     fn take_finish(&mut self, finish: &Finish) {
         if matches!(finish.status, MessageStatus::Superseded | MessageStatus::Withdrawn) {
             self.keep(&[finish.message_id]);
+            self.left.extend(Some(finish.turn.id).filter(|_| finish.turn.state == TurnState::Ended));
             return;
         }
         self.known(finish.message_id);
         if finish.turn.state == TurnState::Ended {
             let ends = self.ends.entry(finish.turn.id).or_default();
-            *ends += 1;
-            if *ends > 1 {
-                self.wrong(&format!("the terminal frame of {} comes again", finish.turn.id));
+            ends.push(finish.message_id);
+            if ends.len() > 1 {
+                let ends = ends.clone();
+                self.wrong(&format!("{} has more than one terminal frame: {ends:?}", finish.turn.id));
             }
         }
     }
 
-    /// A frame for a Message that never began for this reader is a gap.
-    fn known(&self, message: MessageId) -> &Entry {
+    /// A frame for a Message that never began for this reader is a gap, unless the reader itself began behind that.
+    fn known(&self, message: MessageId) -> Option<&Entry> {
         let known = self.transcript.entries().iter().rev().find(|entry| entry.id == message);
-        known.unwrap_or_else(|| self.wrong(&format!("a frame comes for {message}, which never began")))
+        if known.is_none() && (self.whole || matches!(self.way, Way::Late)) {
+            self.wrong(&format!("a frame comes for {message}, which never began"));
+        }
+        known
     }
 
-    /// Keeps apart what the next frame takes away.
+    /// Keeps apart what the next frame takes away, or tells again.
     fn keep(&mut self, leaving: &[MessageId]) {
         let entries = self.transcript.entries().iter();
         self.seen.extend(entries.filter(|entry| leaving.contains(&entry.id)).cloned());
+        for ends in self.ends.values_mut() {
+            ends.retain(|message| !leaving.contains(message));
+        }
     }
 
     /// A server that is killed has no time to end a stream; before that it had no reason to.
@@ -300,6 +334,10 @@ impl Reader {
         let Self { conversation, way, pace, cursor, .. } = self;
         panic!("{what} (in {conversation}, read by {way:?} {pace:?}, which stands at {cursor:?})")
     }
+}
+
+fn refused(status: Option<StatusCode>) -> Over {
+    status.map_or(Over::Cut, Over::Refused)
 }
 
 /// Resolves when the reader should look again whether it has come far enough.

@@ -12,8 +12,8 @@ use crate::{
     ask::{Door, converse, load, path},
     house::House,
     line::{Curtain, Line},
+    now::fingerprint,
     program::{Home, Program},
-    talk::fingerprint,
 };
 
 /// A reply that is said to its last word and not to its end, a tab that streams it, and one that watches.

@@ -1,7 +1,7 @@
 //! One Village from life to life: started, looked over, used, and ended at a moment that the seed has drawn.
 
 use std::{
-    path::PathBuf,
+    collections::HashMap,
     sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
@@ -11,14 +11,16 @@ use hamlet_test_support::Client;
 
 use crate::{
     ask::{Door, converse},
+    book::Deletion,
     fate::{Blow, Fate},
     file,
-    hand::Deletion,
     house::House,
+    now::{Fingerprint, fingerprint},
     patience::{joined, within_patience},
     program::{Home, Program},
     reader::Reader,
-    talk::{Fingerprint, Following, Talk, fingerprint},
+    shared::{Cursors, FollowingAll, Return, Shared},
+    talk::{Following, Talk},
 };
 
 /// Conversations that are used at a time.
@@ -34,6 +36,8 @@ pub struct World {
     numbers: Arc<AtomicU64>,
     client: Option<Client>,
     talks: Vec<Talk>,
+    /// Streams of all of them at once.
+    shared: Vec<Shared>,
     /// Conversations that are left alone, and what they were.
     left: Vec<(ConversationId, Fingerprint)>,
     pub tally: Tally,
@@ -47,15 +51,21 @@ pub struct Tally {
     pub stops: usize,
     pub turns: usize,
     pub interrupted: usize,
+    /// Texts that were withdrawn, and Messages that gave way to others.
+    pub left: usize,
+    /// Texts that waited when a process ended.
+    pub waited: usize,
     pub deleted: usize,
 }
 
 impl World {
     pub fn new(name: String, seed: u64, house: &House) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
         Self {
             name,
             home: Home::new(house, DEADLINE),
-            rng: fastrand::Rng::with_seed(seed),
+            shared: [Return::AllCursors, Return::LastEventId].map(|returns| Shared::new(returns, &mut rng)).into(),
+            rng,
             numbers: Arc::default(),
             client: None,
             talks: Vec::new(),
@@ -102,18 +112,31 @@ impl World {
     async fn look_over(&mut self) {
         let door = Door::calm(&self.client());
         let store = self.home.store();
+        let shared: Vec<_> = self.shared.drain(..).map(|shared| FollowingAll::begin(shared, &door)).collect();
         let mut looking = Vec::new();
         for talk in std::mem::take(&mut self.talks) {
             // Some tabs come back before anything new happens, some while it does.
-            let calm = self.rng.bool();
-            looking.push(tokio::spawn(look_over(talk, door.clone(), store.clone(), calm)));
+            let (door, store, calm) = (door.clone(), store.clone(), self.rng.bool());
+            looking.push(tokio::spawn(async move { talk.look_over(door, &store, calm).await }));
         }
+        let mut there = HashMap::new();
         for looked in looking {
-            match joined("a Conversation that is looked over", looked).await {
-                None => self.tally.deleted += 1,
-                Some((talk, fingerprint)) if talk.is_full() => self.left.push((talk.conversation, fingerprint)),
-                Some((talk, _)) => self.talks.push(talk),
+            let Some((talk, now, waited)) = joined("a Conversation that is looked over", looked).await else {
+                self.tally.deleted += 1;
+                continue;
+            };
+            self.tally.waited += waited;
+            if talk.is_full() {
+                self.left.push((talk.conversation, now.fingerprint()));
+            } else {
+                self.talks.push(talk);
             }
+            there.insert(now.conversation, now);
+        }
+        for shared in shared {
+            let mut shared = shared.end(there.iter().map(|(id, now)| (*id, now.loaded.cursor)).collect()).await;
+            shared.check(&there);
+            self.shared.push(shared);
         }
         file::is_sound(&store);
         while self.talks.len() < TALKS {
@@ -127,6 +150,12 @@ impl World {
         let fate = Arc::new(Fate::drawn(&mut self.rng, program.pid()));
         eprintln!("{} life {}: {fate}", self.name, self.tally.kills + self.tally.stops);
         let door = Door { client: self.client(), fate: Arc::clone(&fate) };
+        let ids: Vec<ConversationId> = self.talks.iter().map(|talk| talk.conversation).collect();
+        let watch = |mut shared: Shared| {
+            shared.watch(&ids);
+            FollowingAll::begin(shared, &door)
+        };
+        let shared: Vec<_> = self.shared.drain(..).map(watch).collect();
         let mut acting = Vec::new();
         for talk in std::mem::take(&mut self.talks) {
             let following = Following::begin(talk.readers, &door);
@@ -148,10 +177,16 @@ impl World {
             Blow::Terminate => self.tally.stops += 1,
             Blow::Kill | Blow::TerminateThenKill(_) => self.tally.kills += 1,
         }
+        for shared in shared {
+            self.shared.push(shared.end(Cursors::new()).await);
+        }
+        if fate.blow == Blow::Kill {
+            self.shared.iter().for_each(Shared::was_cut);
+        }
         for (conversation, hand, following) in acting {
             let hand = joined("a hand", hand).await;
             let readers = following.end(u64::MAX).await;
-            if fate.blow == Blow::Kill && hand.deletion == Deletion::None {
+            if fate.blow == Blow::Kill && hand.book.deletion == Deletion::None {
                 readers.iter().for_each(Reader::was_cut);
             }
             self.talks.push(Talk { conversation, hand, readers });
@@ -175,23 +210,6 @@ impl World {
         };
         within_patience("the purge", purged).await;
         file::is_sound(&store);
-        (self.tally.turns, self.tally.interrupted) = file::turns(&store);
+        (self.tally.turns, self.tally.interrupted, self.tally.left) = file::turns(&store);
     }
-}
-
-async fn look_over(mut talk: Talk, door: Door, store: PathBuf, calm: bool) -> Option<(Talk, Fingerprint)> {
-    if talk.is_gone(&door).await {
-        return None;
-    }
-    talk.hand.deletion = Deletion::None;
-    let mut following = Following::begin(std::mem::take(&mut talk.readers), &door);
-    if calm {
-        talk.compare(following, &store, &door).await;
-        following = Following::begin(std::mem::take(&mut talk.readers), &door);
-    }
-    talk.hand.repeat(&door).await;
-    talk.hand.probe(&door).await;
-    let fingerprint = talk.compare(following, &store, &door).await;
-    talk.hand.readers.clear();
-    Some((talk, fingerprint))
 }

@@ -64,6 +64,7 @@ impl House {
     /// Ends all streams, as before an orderly end of the process.
     pub async fn let_go(&self) {
         self.app.engine.shut_down(Duration::ZERO).await;
+        self.app.engine.stop();
         // The actors let go of the store in their own time.
         for _ in 0..50 {
             tokio::task::yield_now().await;

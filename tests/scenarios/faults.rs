@@ -191,6 +191,38 @@ async fn shutting_down_waits_for_an_admission_that_is_on_its_way() {
     assert_eq!(stored[1].message.status, MessageStatus::Interrupted);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shutting_down_waits_for_an_admission_behind_the_waking_of_its_conversation() {
+    let village = std::sync::Arc::new(TestVillage::new().await);
+    // The store is busy, so that the Conversation cannot be claimed yet.
+    let (busy, is_busy) = tokio::sync::oneshot::channel();
+    let (free, until_free) = std::sync::mpsc::channel::<()>();
+    let store = village.store.clone();
+    let slow = tokio::spawn(async move {
+        store
+            .write(move |_| {
+                busy.send(()).unwrap();
+                Ok(until_free.recv().unwrap())
+            })
+            .await
+    });
+    is_busy.await.unwrap();
+    let asker = village.clone();
+    let asking = tokio::spawn(async move { asker.try_say("Hello").await });
+    while village.engine.actor(village.conversation).await.unwrap().is_none() {
+        tokio::task::yield_now().await;
+    }
+    let engine = village.engine.clone();
+    let stopping = tokio::spawn(async move { engine.shut_down(Duration::from_millis(500)).await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    free.send(()).unwrap();
+    slow.await.unwrap().unwrap();
+    stopping.await.unwrap();
+    let answer = asking.await.unwrap();
+    assert!(answer.is_ok(), "{answer:?}");
+    assert_eq!(village.newest().await.message.status, MessageStatus::Interrupted);
+}
+
 #[tokio::test]
 async fn a_window_read_from_the_store_begins_with_a_whole_exchange() {
     let village = TestVillage::new().await;
