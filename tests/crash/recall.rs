@@ -72,7 +72,7 @@ impl Hand {
                     let said = |message: &&hamlet_actors::vocabulary::Message| {
                         message.role == Role::Player && message.status != MessageStatus::Queued
                     };
-                    let line = loaded.messages.iter().filter(said).next_back().map(|said| said.text.parse::<Line>());
+                    let line = loaded.messages.iter().rfind(said).map(|said| said.text.parse::<Line>());
                     // What is held is never said to its end here.
                     let held = line.is_none_or(|line| line.unwrap().curtain == Curtain::Hold);
                     if stopped != Some(turn) && (held || self.rng.u32(0..20) == 0) {
