@@ -202,7 +202,8 @@ async fn shutting_down_waits_for_an_admission_behind_the_waking_of_its_conversat
         store
             .write(move |_| {
                 busy.send(()).unwrap();
-                Ok(until_free.recv().unwrap())
+                until_free.recv().unwrap();
+                Ok(())
             })
             .await
     });
