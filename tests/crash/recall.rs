@@ -91,6 +91,11 @@ impl Hand {
                         self.reword(message, door).await
                     }
                 },
+                // A text that was taken up this moment has its reply behind the cursor still.
+                (None, None) if loaded.messages.last().is_some_and(|last| last.role == Role::Player) => {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                    std::ops::ControlFlow::Continue(())
+                }
                 (None, None) => return,
             };
             assert!(going.is_continue(), "the server is gone");
