@@ -3,12 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
 
 mod admin;
+mod cursor;
 mod full;
 mod gates;
 mod metrics;
 mod queue;
 mod resume;
 mod several;
+mod slow;
 mod socket;
 mod sse;
 mod store;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hamlet_actors::vocabulary::{Frame, Transcript};
-use hamlet_test_support::{Client, Script, Socket, StoppedClock, TestServer};
+use hamlet_test_support::{Client, Socket, StoppedClock, TestServer};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
@@ -318,49 +318,6 @@ async fn more_than_eight_requests_at_a_time_are_refused_and_the_eight_are_answer
     }
     for read in busy {
         read.await.unwrap().unwrap();
-    }
-}
-
-/// Promise 9: what a socket does not read waits in the log, not in its buffers.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn promise_9_a_socket_that_does_not_read_holds_up_nobody_and_gets_the_rest_merged() {
-    let server = TestServer::start().await;
-    let id = server.conversation().await;
-    let script = server.provider.expect();
-    let mut slow = open(&server, &id, "").await;
-    slow.ask(json!({"op": "turn", "requestId": "1", "text": "Hi"})).await;
-    let mut quick = server.admin.watch(&format!("/api/conversations/{id}/frames")).await;
-    let expected = flood(&script, &mut quick).await;
-    script.finish();
-    assert!(quick.until(|events| events.terminal_frames() == 1).await);
-    let terminal =
-        |socket: &Socket| socket.frames.last().is_some_and(|(_, frame)| json!(frame)["turn"]["state"] == "ended");
-    assert!(slow.until(terminal).await);
-    assert_eq!(slow.text(), expected);
-    let longest = slow.frames.iter().map(|(_, frame)| json!(frame).to_string().len()).max().unwrap();
-    assert!(longest > 32 * 1024, "the longest frame has {longest} bytes");
-    assert!(slow.frames.len() < quick.frames.len() * 4 / 5, "{} of {}", slow.frames.len(), quick.frames.len());
-}
-
-/// More than sockets' buffers hold, piece by piece as the quick one reads it.
-async fn flood(script: &Script, quick: &mut hamlet_test_support::Events) -> String {
-    let mut said = 0;
-    for n in 0..500 {
-        let piece = format!("{n:08}").repeat(2048);
-        said += piece.len();
-        script.text(&piece);
-        let read = |events: &hamlet_test_support::Events| {
-            events.frames.iter().map(|(_, frame)| text_len(frame)).sum::<usize>() >= said
-        };
-        assert!(quick.until(read).await);
-    }
-    (0..500).map(|n| format!("{n:08}").repeat(2048)).collect()
-}
-
-fn text_len(frame: &Frame) -> usize {
-    match frame {
-        Frame::Part { part: hamlet_actors::vocabulary::Part::Text { text }, .. } => text.len(),
-        _ => 0,
     }
 }
 

@@ -148,9 +148,11 @@ async fn promise_6_a_watch_that_opens_at_the_moment_of_the_first_message_misses_
 }
 
 #[tokio::test]
-async fn on_shutdown_streams_end_with_the_turns_terminal_frame() {
+async fn on_shutdown_streams_end_with_the_turns_terminal_frame_and_watches_say_when_to_come_back() {
     let server = TestServer::start().await;
     let id = server.conversation().await;
+    let mut watch = server.admin.watch(&format!("/api/conversations/{id}/frames")).await;
+    assert!(watch.until(|events| events.last_id.is_some()).await);
     let script = server.provider.expect();
     let mut stream = server.admin.stream(&format!("/api/conversations/{id}/messages"), json!({"text": "Hi"})).await;
     script.text("Half");
@@ -158,5 +160,10 @@ async fn on_shutdown_streams_end_with_the_turns_terminal_frame() {
     server.stop.cancel();
     stream.to_end().await;
     assert_eq!(stream.terminal_frames(), 1);
+    watch.to_end().await;
+    assert_eq!(watch.terminal_frames(), 1);
+    let raw = String::from_utf8(watch.raw).unwrap();
+    let pause = raw.trim_end().rsplit("\n\n").next().and_then(|last| last.strip_prefix("retry: ")).unwrap();
+    assert!((1000..4000).contains(&pause.parse::<u32>().unwrap()), "tabs come back at different times");
     server.running.await.unwrap();
 }

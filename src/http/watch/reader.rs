@@ -215,3 +215,6 @@ impl From<Closing> for Ended {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,3 +68,26 @@ fn data(out: &mut Vec<u8>, json: &[u8]) {
 fn size(lines: &[Line], id: usize) -> usize {
     lines.iter().map(|line| line.json.len() + id + 40).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(seq: Option<u64>, json: &str) -> Line {
+        Line { seq, json: json.as_bytes().to_vec(), ends: None }
+    }
+
+    #[test]
+    fn watched_alone_an_event_has_an_id_where_its_frame_moves_the_cursor() {
+        let stretch = Stretch::new(4, vec![line(None, "{}"), line(Some(7), "[]")]);
+        assert_eq!(alone(&stretch), "data: {}\n\nid: 7\ndata: []\n\n");
+    }
+
+    #[test]
+    fn watched_among_others_each_event_has_an_id_and_one_that_moves_nothing_repeats_the_one_before() {
+        let id: ConversationId = "01890000-0000-7000-8000-000000000000".parse().unwrap();
+        let stretch = Stretch::new(4, vec![line(None, "{}"), line(Some(7), "[]"), line(None, "1")]);
+        let expected = "id: ID:4\ndata: {}\n\nid: ID:7\ndata: []\n\nid: ID:7\ndata: 1\n\n";
+        assert_eq!(among(id, &stretch), expected.replace("ID", &id.to_string()));
+    }
+}

@@ -190,3 +190,94 @@ proptest! {
         prop_assert_eq!(lazy_at, keen_at);
     }
 }
+
+#[test]
+fn readers_who_keep_up_share_one_piece_of_memory_and_what_was_written_of_it() {
+    let log = opened();
+    let mut readers = [log.watch(), log.watch(), log.watch()];
+    let stretch = |look: Look| match look {
+        Look::Frames(stretch) => stretch,
+        other => panic!("{other:?}"),
+    };
+    for seq in 6..20 {
+        log.publish_pieces(MESSAGE, &[(seq, text(0, "a"))]);
+        // One step behind, and a few steps.
+        for cursor in [seq - 1, seq.saturating_sub(3).max(4)] {
+            let mut seen = readers.iter_mut().map(|reader| stretch(reader.look(cursor)));
+            let first = seen.next().unwrap();
+            let written = first.written(Form::Alone, |_| vec![1, 2, 3].into());
+            for other in seen {
+                assert!(Arc::ptr_eq(&first, &other), "at {cursor} of {seq}");
+                let same = other.written(Form::Alone, |_| panic!("it is written already"));
+                assert_eq!(written.as_ptr(), same.as_ptr());
+            }
+            assert_eq!(first.written(Form::Among, |_| vec![4].into()), vec![4], "the other form is another");
+        }
+    }
+}
+
+#[test]
+fn what_is_shared_is_never_older_than_the_log() {
+    let log = opened();
+    let mut reader = log.watch();
+    log.publish_pieces(MESSAGE, &[(6, text(0, "a"))]);
+    assert_eq!(frames(reader.look(5)), vec![part(6, 0, "a")]);
+    log.publish_pieces(MESSAGE, &[(7, text(0, "b"))]);
+    assert_eq!(frames(reader.look(5)), vec![part(7, 0, "ab")]);
+    log.publish_frames(&[(8, finish())]);
+    assert_eq!(frames(reader.look(5)), vec![part(7, 0, "ab"), (Some(8), finish())]);
+    log.free();
+    log.free();
+    assert_eq!(reader.look(5), Look::Behind { floor: 8 });
+}
+
+/// Promise 9: what a reader holds while its socket is slow does not grow with the reply.
+#[test]
+fn a_reader_far_behind_gets_the_reply_in_bounded_pieces_without_a_gap() {
+    let log = opened();
+    let piece = "0123456789".repeat(100);
+    for seq in 6..2_006 {
+        log.publish_pieces(MESSAGE, &[(seq, text(0, &piece))]);
+    }
+    let (mut reader, mut cursor, mut length, mut looks) = (log.watch(), 5, 0, 0);
+    while let Look::Frames(stretch) = reader.look(cursor) {
+        let bytes: usize = stretch.lines().iter().map(|line| line.json.len()).sum();
+        assert!(bytes <= log::LOOK_LIMIT + 2 * 1_200, "{bytes}");
+        for line in stretch.lines() {
+            let frame: Frame = serde_json::from_slice(&line.json).unwrap();
+            let Frame::Part { part: Part::Text { text }, .. } = frame else { panic!() };
+            length += text.len();
+        }
+        cursor = stretch.cursor();
+        looks += 1;
+    }
+    assert_eq!((cursor, length), (2_005, 2_000_000));
+    assert!(looks < 40, "merged as far as that allows: {looks}");
+}
+
+#[test]
+fn the_logs_memory_does_not_grow_with_its_readers() {
+    let log = opened();
+    let piece = "0123456789".repeat(100);
+    for seq in 6..106 {
+        log.publish_pieces(MESSAGE, &[(seq, text(0, &piece))]);
+    }
+    let alone = log.weight();
+    let mut readers: Vec<Watcher> = (0..1_000).map(|_| log.watch()).collect();
+    for (reader, cursor) in readers.iter_mut().zip((4..105).cycle()) {
+        let Look::Frames(stretch) = reader.look(cursor) else { panic!() };
+        // Kept for others where they keep up, and by nobody where not.
+        assert_eq!(Arc::strong_count(&stretch), if cursor >= 101 { 2 } else { 1 }, "at {cursor}");
+    }
+    assert_eq!(log.weight(), alone);
+    assert_eq!(log.watchers(), 1_000);
+}
+
+#[test]
+fn a_reader_of_one_turn_gets_nothing_behind_its_terminal_frame() {
+    let line = |seq, ends| Line { seq: Some(seq), json: Vec::new(), ends };
+    let stretch = Stretch::new(4, vec![line(5, None), line(6, Some(TURN)), line(7, None)]);
+    let cut = stretch.up_to_end_of(TURN).unwrap();
+    assert_eq!((cut.lines().len(), cut.cursor()), (2, 6));
+    assert!(stretch.up_to_end_of(TurnId(Uuid::from_u128(9))).is_none());
+}
