@@ -22,10 +22,16 @@ use super::{
 };
 
 impl Conversation {
-    /// Sends on what is pending, unless a batch is in flight: changes of the queue, what runs, then what is to begin.
+    /// Sends on what is pending, unless a batch is in flight: what asked to begin, once nothing runs; changes of the queue;
+    /// what runs; what is being taken up.
     pub(super) fn flush(&mut self, now: Timestamp) -> Vec<Effect> {
         let mut effects = Vec::new();
         while self.in_flight.is_none() {
+            // Before what was to wait for it is stored: if it is refused, that need not wait.
+            if self.turn.is_none() && self.next.is_some() {
+                effects.extend(self.begin_next());
+                continue;
+            }
             self.no_need_to_wait();
             if let Some(asked) = self.changes.pop_front() {
                 effects.extend(self.stage_change(asked));

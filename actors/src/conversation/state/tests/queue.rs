@@ -561,3 +561,20 @@ fn a_variant_comes_back_only_while_nothing_runs() {
     desk.give(Event::SelectAsked { select: Box::new(select(1)), ticket: Ticket(71), now: at(1) });
     assert_eq!(desk.answer(Ticket(71)), Some(&Answer::Changed(Err(ChangeRefusal::Stale))));
 }
+
+#[test]
+fn a_text_behind_a_regenerate_that_comes_too_late_need_not_wait_for_it() {
+    let mut desk = Desk::running();
+    desk.end(1, "", complete());
+    desk.settle(Ok(()));
+    let cursor = desk.shown.last().unwrap().0;
+    let select = Select { as_of: cursor, leaving: Vec::new(), back: vec![(reply(7), vec![desk.shown[0].1.clone()])] };
+    desk.give(Event::SelectAsked { select: Box::new(select), ticket: Ticket(70), now: at(1) });
+    let stale = desk.regenerate(2, cursor, vec![reply(1)]);
+    let ticket = desk.say_when_busy(3, "next", OnBusy::Enqueue);
+    desk.settle(Ok(()));
+    assert_eq!(desk.answer(stale), Some(&Answer::Begun(Err(BeginRefusal::Stale))));
+    desk.settle(Ok(()));
+    assert!(matches!(desk.answer(ticket), Some(Answer::Begun(Ok(begun))) if begun.turn == TurnId(uuid(3))));
+    assert_eq!(desk.state.running_turn(), Some(TurnId(uuid(3))), "it runs, and waits for nobody");
+}
