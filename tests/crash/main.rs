@@ -1,8 +1,8 @@
 //! The crash suite: the real release binary, killed at random moments and started again on the same file. Whatever any
 //! client was shown or told must still be so (promises 2, 4, 6 and 8), and everything must go on.
 //!
-//! `HAMLET_CRASH_KILLS=1000` kills more often than the 50 times of a usual run; `HAMLET_CRASH_SEED` draws the same lines,
-//! tabs and moments again, as far as the machine's timing lets it.
+//! `HAMLET_CRASH_KILLS=1000` kills more often than the 50 times of a usual run; `HAMLET_CRASH_SEED` draws other lines,
+//! tabs and moments; the same ones again as far as the machine's timing lets it.
 
 #![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
 #![expect(clippy::panic, clippy::expect_used, reason = "what helps a test may fail it")]
@@ -38,7 +38,7 @@ const WORLDS: usize = 2;
 #[tokio::test(flavor = "multi_thread")]
 async fn promises_2_4_6_and_8_hold_whenever_the_process_is_killed() {
     let kills = from_environment("HAMLET_CRASH_KILLS", 50_usize);
-    let seed = from_environment("HAMLET_CRASH_SEED", fastrand::u64(..));
+    let seed = from_environment("HAMLET_CRASH_SEED", 3_u64);
     eprintln!("to repeat: HAMLET_CRASH_SEED={seed} HAMLET_CRASH_KILLS={kills} cargo test --test crash");
     let house = House::open().await;
     let mut worlds = Vec::new();

@@ -224,8 +224,10 @@ impl World {
     /// What a page is told of the turn and the queue beside the transcript.
     pub async fn check_standing(&self, page: &Value) -> Checked {
         let (waiting, turn) = (self.waiting().await?, &page["turn"]);
+        // What began meanwhile, or was left running by an actor that failed, may not be on the page yet: it runs all the same.
+        let begun = self.rows().await?.iter().any(|row| row.status == MessageStatus::Running);
         let running =
-            page["items"].as_array().is_some_and(|items| items.iter().any(|item| item["status"] == "running"));
+            begun || page["items"].as_array().is_some_and(|items| items.iter().any(|item| item["status"] == "running"));
         ensure!(turn.is_null() == (!running && waiting.is_empty()), "{turn} with {waiting:?}");
         if turn.is_null() {
             return Ok(());
