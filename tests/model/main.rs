@@ -51,35 +51,38 @@ fn any_interleaving_keeps_the_promises() {
     // The same stories each time, so that what a change breaks is the change's; another seed tells others.
     let seed: u64 = env::var("HAMLET_MODEL_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(3);
     let seed: Vec<u8> = seed.to_le_bytes().repeat(4);
-    let told = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed)).run(&stories, |(mut happenings, straw)| {
-        if let Some((at, straw)) = straw {
-            happenings.insert(usize::from(at) % happenings.len(), straw);
-        }
-        *runs.borrow_mut() += 1;
-        let run = *runs.borrow();
-        let mut last_words = Vec::new();
-        let lived = runtime.block_on(async {
-            let found = house.borrow_mut().take();
-            let found = match found {
-                Some(house) => house,
-                None => House::build().await,
-            };
-            let mut world = World::new(found, run).await?;
-            let lived = live(&mut world, &happenings).await;
-            last_words = std::mem::take(&mut world.story);
-            // A story that failed may have left anything behind.
-            if lived.is_ok() {
-                house.replace(Some(world.house));
+    let told = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed)).run(
+        &stories,
+        |(mut happenings, straw)| {
+            if let Some((at, straw)) = straw {
+                happenings.insert(usize::from(at) % happenings.len(), straw);
             }
-            lived
-        });
-        lived.map_err(|broken| {
-            let told = format!("{}\n\nThe story:\n{}", broken.0, last_words.join("\n"));
-            // Ids of one run differ in their last digits alone.
-            let common = format!("00000000-0000-{run:04x}-0000-0000000000");
-            TestCaseError::fail(told.replace(&common, "#"))
-        })
-    });
+            *runs.borrow_mut() += 1;
+            let run = *runs.borrow();
+            let mut last_words = Vec::new();
+            let lived = runtime.block_on(async {
+                let found = house.borrow_mut().take();
+                let found = match found {
+                    Some(house) => house,
+                    None => House::build().await,
+                };
+                let mut world = World::new(found, run).await?;
+                let lived = live(&mut world, &happenings).await;
+                last_words = std::mem::take(&mut world.story);
+                // A story that failed may have left anything behind.
+                if lived.is_ok() {
+                    house.replace(Some(world.house));
+                }
+                lived
+            });
+            lived.map_err(|broken| {
+                let told = format!("{}\n\nThe story:\n{}", broken.0, last_words.join("\n"));
+                // Ids of one run differ in their last digits alone.
+                let common = format!("00000000-0000-{run:04x}-0000-0000000000");
+                TestCaseError::fail(told.replace(&common, "#"))
+            })
+        },
+    );
     match told {
         Ok(()) => {}
         Err(TestError::Fail(why, (happenings, straw))) => panic!("{why}\n\nShort: {happenings:?}, {straw:?}"),
