@@ -165,8 +165,11 @@ story("a reply that was made anew can be exchanged for the one before", {}, asyn
   await page.getByTestId("variants").getByText("1/2").waitFor();
   assert.equal((await messagesOf(page))[1].id, first.id);
   // Who turns with the keyboard goes on from there.
+  const waits = (name) => page.locator(`[aria-label="${name}"]:focus:enabled`).waitFor();
+  await waits("Later variant");
   await page.keyboard.press("Enter");
   await page.getByTestId("variants").getByText("2/2").waitFor();
+  await waits("Earlier variant");
   await page.keyboard.press("Enter");
   await page.getByTestId("variants").getByText("1/2").waitFor();
   await assertAgreed(page);

@@ -1,6 +1,6 @@
 // What can be done with a Message where it stands.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 /** Plain values, so that a Message is drawn again only when one of them is another. */
 export interface Actions {
@@ -59,7 +59,8 @@ function VariantSwitch({ id, actions, commands }: { id: string; actions: Actions
   useEffect(() => {
     if (variant === null) commands.look(id);
   }, [id, variant, variants]);
-  useEffect(() => {
+  // With the drawing, not after it: a key that is pressed as soon as the number is seen finds the button.
+  useLayoutEffect(() => {
     if (commands.turned?.id !== id || variant === null || !choose) return;
     const buttons = [...(group.current?.querySelectorAll("button") ?? [])];
     const wanted = commands.turned.step < 0 ? buttons : buttons.reverse();
