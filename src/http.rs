@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use axum::{Router, middleware};
 use http::{HeaderValue, header};
+use tower::util::option_layer;
 use tower_http::{catch_panic::CatchPanicLayer, set_header::SetResponseHeaderLayer};
 
 use crate::{
@@ -60,7 +61,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(assets::routes())
         .layer(CatchPanicLayer::custom(error::of_panic))
         .layer(middleware::from_fn_with_state(Arc::new(rules), origin::guard))
-        .layer(origin::cors(&cors))
+        .layer(option_layer(origin::cors(&cors)))
         .layer(no_sniffing)
         .layer(no_referrer)
         .layer(middleware::from_fn(error::render))

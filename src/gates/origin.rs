@@ -209,15 +209,20 @@ fn effect(request: &Request) -> Effect {
     if safe && !request.headers().contains_key(header::UPGRADE) { Effect::ReadOnly } else { Effect::Changes }
 }
 
-/// What pages of the allowed origins may do: everything, as the Player who is signed in.
-pub fn cors(origins: &[Origin]) -> CorsLayer {
+/// What pages of the allowed origins may do: everything, as the Player who is signed in. None where no other origin is
+/// allowed: then there is nothing to tell a browser about it.
+pub fn cors(origins: &[Origin]) -> Option<CorsLayer> {
+    if origins.is_empty() {
+        return None;
+    }
     let origins = origins.iter().filter_map(|origin| HeaderValue::from_str(&origin.to_string()).ok());
-    CorsLayer::new()
+    let layer = CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))
         .allow_credentials(true)
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
         .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers([header::RETRY_AFTER, HeaderName::from_static("x-request-id")])
+        .expose_headers([header::RETRY_AFTER, HeaderName::from_static("x-request-id")]);
+    Some(layer)
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! Accepts connections and serves each in a task of its own: small buffers (an idle watcher costs what it needs), no Nagle,
 //! heads bounded in size and time.
 
-use std::{convert::Infallible, net::SocketAddr, time::Duration};
+use std::{convert::Infallible, net::SocketAddr, pin::pin, time::Duration};
 
 use axum::{Router, body::Body, extract::ConnectInfo};
 use http::Request;
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{
+    body::Incoming,
+    server::conn::http1::{self, UpgradeableConnection},
+    service::{HttpService, service_fn},
+};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -43,22 +47,8 @@ async fn serve(stream: TcpStream, peer: SocketAddr, router: Router, stopping: Ca
         tracing::debug!(%error, "the connection has gone already");
         return;
     }
-    let service = service_fn(move |request: Request<Incoming>| {
-        let router = router.clone();
-        let mut request = request.map(Body::new);
-        request.extensions_mut().insert(ConnectInfo(peer));
-        // Boxed, so that it is gone once it has answered: hyper keeps the place of what it polls for the connection's life.
-        Box::pin(
-            async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) },
-        )
-    });
-    let connection = http1::Builder::new()
-        .max_buf_size(BUFFER)
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades();
-    tokio::pin!(connection);
+    // Pinned where it is made: one that is moved first would have its place twice in this task.
+    let mut connection = pin!(speak(stream, peer, router));
     let mut told = false;
     loop {
         tokio::select! {
@@ -74,4 +64,32 @@ async fn serve(stream: TcpStream, peer: SocketAddr, router: Router, stopping: Ca
             }
         }
     }
+}
+
+/// HTTP on one connection.
+fn speak(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+) -> UpgradeableConnection<
+    TokioIo<TcpStream>,
+    impl HttpService<Incoming, ResBody = Body, Error = Infallible, Future: Send + 'static>,
+> {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let router = router.clone();
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        // Boxed, so that it is gone once it has answered: hyper keeps the place of what it polls for the connection's life.
+        Box::pin(
+            async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) },
+        )
+    });
+    http1::Builder::new()
+        .max_buf_size(BUFFER)
+        // What is written is small: copied behind its head, it needs no list of buffers.
+        .writev(false)
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades()
 }

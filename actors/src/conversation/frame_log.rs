@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 pub use stretch::{Form, Line, Stretch};
 
 use self::log::Log;
-use super::positions::{Position, Positions};
+use super::positions::Position;
 use crate::{
     village::Mark,
     vocabulary::{Frame, MessageId, Piece, TurnId},
@@ -46,26 +46,31 @@ pub enum Closing {
 #[derive(Debug)]
 pub struct FrameLog {
     log: watch::Sender<Log>,
-    positions: Positions,
+    mark: Option<Arc<Mark>>,
     arrivals: Notify,
 }
 
 impl Default for FrameLog {
     fn default() -> Self {
-        Self { log: watch::Sender::new(Log::default()), positions: Positions::default(), arrivals: Notify::new() }
+        Self { log: watch::Sender::new(Log::default()), mark: None, arrivals: Notify::new() }
     }
 }
 
 impl FrameLog {
     /// A log whose readers' coming and going is told to whoever inspects.
     pub fn marking(mark: Arc<Mark>) -> Self {
-        Self { positions: Positions::marking(mark), ..Self::default() }
+        Self { mark: Some(mark), ..Self::default() }
     }
 
     /// A reader that is woken by what comes from now on.
     pub fn watch(&self) -> Watcher {
+        let position = Position::new(self.mark.clone());
+        self.log.send_if_modified(|log| {
+            log.positions.join(&position);
+            false
+        });
         let told = self.log.borrow().told;
-        let watcher = Watcher { log: self.log.subscribe(), position: self.positions.join(), told };
+        let watcher = Watcher { log: self.log.subscribe(), position, told };
         self.arrivals.notify_waiters();
         watcher
     }
@@ -76,8 +81,8 @@ impl FrameLog {
 
     /// How many frames each reader is behind, the slowest first. While nobody is awake there is nothing to be behind of.
     pub fn lags(&self) -> Vec<u64> {
-        let head = self.head().unwrap_or(0);
-        self.positions.behind(head)
+        let log = self.log.borrow();
+        log.positions.behind(log.floor.map_or(0, |_| log.head))
     }
 
     /// Bytes of frames held, about.

@@ -6,8 +6,6 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use tokio::sync::watch;
-
 use crate::village::Mark;
 
 /// Has not looked yet.
@@ -18,22 +16,10 @@ const GONE: u64 = u64::MAX - 1;
 const TIDY_FROM: usize = 16;
 
 /// The positions of all readers of one log. Those that left fall out when the list has doubled since it was tidied last.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Positions {
-    readers: watch::Sender<Readers>,
-    mark: Option<Arc<Mark>>,
-}
-
-#[derive(Debug)]
-struct Readers {
     cursors: Vec<Weak<AtomicU64>>,
     tidy_at: usize,
-}
-
-impl Default for Positions {
-    fn default() -> Self {
-        Self { readers: watch::Sender::new(Readers { cursors: Vec::new(), tidy_at: TIDY_FROM }), mark: None }
-    }
 }
 
 /// One reader's position; it is off the list once this is dropped.
@@ -44,28 +30,18 @@ pub struct Position {
 }
 
 impl Positions {
-    pub fn marking(mark: Arc<Mark>) -> Self {
-        Self { mark: Some(mark), ..Self::default() }
-    }
-
-    pub fn join(&self) -> Position {
-        let position = Position { cursor: Arc::new(AtomicU64::new(NOWHERE)), mark: self.mark.clone() };
-        self.readers.send_if_modified(|readers| {
-            if readers.cursors.len() >= readers.tidy_at {
-                readers.cursors.retain(|cursor| cursor.strong_count() > 0);
-                readers.tidy_at = TIDY_FROM.max(readers.cursors.len() * 2);
-            }
-            readers.cursors.push(Arc::downgrade(&position.cursor));
-            false
-        });
-        self.mark.iter().for_each(|mark| mark.touch());
-        position
+    pub fn join(&mut self, position: &Position) {
+        if self.cursors.len() >= self.tidy_at.max(TIDY_FROM) {
+            self.cursors.retain(|cursor| cursor.strong_count() > 0);
+            self.tidy_at = self.cursors.len() * 2;
+        }
+        self.cursors.push(Arc::downgrade(&position.cursor));
+        position.mark.iter().for_each(|mark| mark.touch());
     }
 
     /// How far each reader is behind `head`, the slowest first. One that has not looked yet is not behind.
     pub fn behind(&self, head: u64) -> Vec<u64> {
-        let readers = self.readers.borrow();
-        let cursors = readers.cursors.iter().filter_map(Weak::upgrade).map(|cursor| cursor.load(Ordering::Relaxed));
+        let cursors = self.cursors.iter().filter_map(Weak::upgrade).map(|cursor| cursor.load(Ordering::Relaxed));
         let mut behind: Vec<u64> =
             cursors.filter(|cursor| *cursor != GONE).map(|cursor| head.saturating_sub(cursor)).collect();
         behind.sort_unstable_by(|a, b| b.cmp(a));
@@ -74,6 +50,10 @@ impl Positions {
 }
 
 impl Position {
+    pub fn new(mark: Option<Arc<Mark>>) -> Self {
+        Self { cursor: Arc::new(AtomicU64::new(NOWHERE)), mark }
+    }
+
     pub fn stand_at(&self, cursor: u64) {
         self.cursor.store(cursor, Ordering::Relaxed);
     }
@@ -91,10 +71,16 @@ impl Drop for Position {
 mod tests {
     use super::*;
 
+    fn join(positions: &mut Positions) -> Position {
+        let position = Position::new(None);
+        positions.join(&position);
+        position
+    }
+
     #[test]
     fn the_slowest_reader_is_listed_first_and_one_that_left_is_not_listed() {
-        let positions = Positions::default();
-        let (near, far, left, new) = (positions.join(), positions.join(), positions.join(), positions.join());
+        let mut positions = Positions::default();
+        let [near, far, left, new] = [0; 4].map(|_| join(&mut positions));
         near.stand_at(9);
         far.stand_at(2);
         left.stand_at(1);
@@ -106,12 +92,12 @@ mod tests {
 
     #[test]
     fn readers_that_come_and_go_leave_nothing_behind() {
-        let positions = Positions::default();
-        let stays = positions.join();
+        let mut positions = Positions::default();
+        let stays = join(&mut positions);
         for _ in 0..10_000 {
-            drop(positions.join());
+            drop(join(&mut positions));
         }
-        assert!(positions.readers.borrow().cursors.len() <= TIDY_FROM);
+        assert!(positions.cursors.len() <= TIDY_FROM);
         stays.stand_at(3);
         assert_eq!(positions.behind(4), vec![1]);
     }

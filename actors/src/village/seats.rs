@@ -14,7 +14,8 @@ use crate::{
 
 pub struct Seats {
     feed: Arc<Feed>,
-    seats: HashMap<ConversationId, Seat>,
+    /// Boxed: a table keeps half of its places free.
+    seats: HashMap<ConversationId, Box<Seat>>,
     by_actor: HashMap<ractor::ActorId, ConversationId>,
     /// Nobody is woken any more.
     pub stopping: bool,
@@ -29,7 +30,7 @@ impl Seats {
     /// The Conversation's seat, made if there is none.
     pub fn seat(&mut self, conversation: ConversationId) -> &mut Seat {
         self.seats.entry(conversation).or_insert_with(|| {
-            let seat = Seat::new(&self.feed);
+            let seat = Box::new(Seat::new(&self.feed));
             if self.closed {
                 seat.log.close(Closing::Stopping);
             }
@@ -39,7 +40,7 @@ impl Seats {
 
     /// One that is there already.
     pub fn taken(&mut self, conversation: ConversationId) -> Option<&mut Seat> {
-        self.seats.get_mut(&conversation)
+        self.seats.get_mut(&conversation).map(Box::as_mut)
     }
 
     /// The seat that this actor is about to take.
@@ -82,15 +83,15 @@ impl Seats {
     }
 
     pub fn census(&self, of: &Census) -> Vec<Card> {
-        let card = |(id, seat): (&ConversationId, &Seat)| seat.card(*id, INTENSITY.window);
+        let card = |id: &ConversationId, seat: &Seat| seat.card(*id, INTENSITY.window);
         match of {
-            Census::All => self.seats.iter().map(card).collect(),
-            Census::One(id) => self.seats.get_key_value(id).map(card).into_iter().collect(),
+            Census::All => self.seats.iter().map(|(id, seat)| card(id, seat)).collect(),
+            Census::One(id) => self.seats.get(id).map(|seat| card(id, seat)).into_iter().collect(),
             Census::Since(since, and) => {
                 let behind = |seat: &Seat| seat.mark.is_behind(*since);
                 let changed = self.seats.iter().filter(|(_, seat)| behind(seat));
                 let and = and.iter().filter_map(|id| self.seats.get_key_value(id)).filter(|(_, seat)| !behind(seat));
-                changed.chain(and).map(card).collect()
+                changed.chain(and).map(|(id, seat)| card(id, seat)).collect()
             }
         }
     }

@@ -93,7 +93,7 @@ fn app() -> Router {
     Router::new()
         .route("/", post(|| async { "done" }).get(|| async { "seen" }))
         .layer(middleware::from_fn_with_state(Arc::new(rules()), guard))
-        .layer(cors(&rules().cors))
+        .layer(cors(&rules().cors).unwrap())
         .layer(middleware::from_fn(render))
 }
 
@@ -126,6 +126,11 @@ async fn a_foreign_page_can_neither_post_nor_open_a_web_socket() {
     assert!(body.contains("ORIGIN_NOT_ALLOWED"), "{body}");
     assert_eq!(ask(foreign().header("upgrade", "websocket")).await.0, 403);
     assert_eq!(ask(foreign()).await.0, 200);
+}
+
+#[test]
+fn without_other_origins_answers_say_nothing_of_them() {
+    assert!(cors(&[]).is_none());
 }
 
 #[tokio::test]

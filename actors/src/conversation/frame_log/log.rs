@@ -3,7 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{Closing, Line, Stretch};
-use crate::vocabulary::{Frame, MessageId, Part, Piece, TurnId, TurnState};
+use crate::{
+    conversation::positions::Positions,
+    vocabulary::{Frame, MessageId, Part, Piece, TurnId, TurnState},
+};
 
 /// Bytes of frames that one look gives, about: a reader far behind takes several, and holds no more than this of a reply
 /// while its socket is slow.
@@ -25,6 +28,13 @@ pub struct Log {
     pub told: u64,
     pub telling: Option<Line>,
     pub closing: Option<Closing>,
+    pub positions: Positions,
+    /// None: there is none. Logs are as many as the Conversations that are watched, and most of them have nothing to show.
+    frames: Option<Box<Frames>>,
+}
+
+#[derive(Debug, Default)]
+struct Frames {
     /// JSON of whole frames, and JSON-escaped text of pieces, one behind the other: adjacent pieces of one run are one
     /// slice.
     bytes: Vec<u8>,
@@ -60,33 +70,19 @@ struct Near {
 
 impl Log {
     pub fn clear(&mut self) {
-        self.bytes = Vec::new();
-        self.entries = Vec::new();
-        self.runs = Vec::new();
-        self.run_of = None;
-        self.near = Default::default();
+        self.frames = None;
     }
 
     /// Called before frames are appended: readers who had everything stand here.
     pub fn advance(&mut self) {
-        let newest = self.entries.last().map(|entry| entry.seq).or(self.floor);
-        if self.near.first().is_some_and(|near| near.cursor != newest) {
-            self.near.rotate_right(1);
-            if let Some(first) = self.near.first_mut() {
-                first.cursor = newest;
-            }
-        }
-        for near in &mut self.near {
-            near.stretch = OnceLock::new();
-        }
+        let frames = self.frames.get_or_insert_default();
+        frames.advance(frames.newest().or(self.floor));
     }
 
     pub fn push_frame(&mut self, seq: u64, frame: &Frame) {
         match frame {
             Frame::Part { message_id, index, part } => self.push_part(seq, *message_id, *index, part),
             frame => {
-                self.bytes.extend_from_slice(&to_json(frame));
-                self.run_of = None;
                 let ends = match frame {
                     Frame::Finish(finish) if finish.turn.state == TurnState::Ended => Some(finish.turn.id),
                     _ => None,
@@ -94,7 +90,7 @@ impl Log {
                 if ends.is_some() && ends == self.turn {
                     self.turn = None;
                 }
-                self.push_entry(seq, None, ends);
+                self.push_whole(seq, frame, ends);
             }
         }
     }
@@ -113,14 +109,75 @@ impl Log {
             Part::Reasoning { text, redacted: false } => (Kind::Reasoning, text),
             whole => {
                 let frame = Frame::Part { message_id: message, index, part: whole.clone() };
-                self.bytes.extend_from_slice(&to_json(&frame));
-                self.run_of = None;
-                self.push_entry(seq, None, None);
+                self.push_whole(seq, &frame, None);
                 return;
             }
         };
-        if self.run_of != Some((message, index, kind)) {
-            self.run_of = Some((message, index, kind));
+        self.frames.get_or_insert_default().push_text(seq, (message, index, kind), text);
+        self.head = self.head.max(seq);
+    }
+
+    fn push_whole(&mut self, seq: u64, frame: &Frame, ends: Option<TurnId>) {
+        self.frames.get_or_insert_default().push_whole(seq, &to_json(frame), ends);
+        self.head = self.head.max(seq);
+    }
+
+    /// Whether there is a frame behind the cursor. The newest seq may be a gap: then there is nothing to show, and nothing
+    /// to wait for either.
+    pub fn has_more(&self, cursor: u64) -> bool {
+        self.frames.as_ref().and_then(|frames| frames.newest()).is_some_and(|newest| cursor < newest)
+    }
+
+    /// What lies behind the cursor, the same piece of memory for all who keep up.
+    pub fn stretch(&self, cursor: u64) -> Arc<Stretch> {
+        let make = || Arc::new(Stretch::new(cursor, self.lines(cursor, LOOK_LIMIT)));
+        let near = self.frames.as_ref().and_then(|frames| frames.near.iter().find(|near| near.cursor == Some(cursor)));
+        match near {
+            Some(near) => Arc::clone(near.stretch.get_or_init(make)),
+            None => make(),
+        }
+    }
+
+    /// Bytes held, about.
+    pub fn weight(&self) -> usize {
+        self.frames.as_ref().map_or(0, |frames| {
+            size_of::<Frames>() + frames.bytes.capacity() + frames.entries.capacity() * size_of::<Entry>()
+        })
+    }
+
+    /// Frames behind the cursor; neighbours of one run become one frame with the seq of the last, as long as there is room.
+    pub fn lines(&self, cursor: u64, limit: usize) -> Vec<Line> {
+        self.frames.as_ref().map(|frames| frames.lines(cursor, limit)).unwrap_or_default()
+    }
+}
+
+impl Frames {
+    fn newest(&self) -> Option<u64> {
+        self.entries.last().map(|entry| entry.seq)
+    }
+
+    fn advance(&mut self, newest: Option<u64>) {
+        if self.near.first().is_some_and(|near| near.cursor != newest) {
+            self.near.rotate_right(1);
+            if let Some(first) = self.near.first_mut() {
+                first.cursor = newest;
+            }
+        }
+        for near in &mut self.near {
+            near.stretch = OnceLock::new();
+        }
+    }
+
+    fn push_whole(&mut self, seq: u64, json: &[u8], ends: Option<TurnId>) {
+        self.bytes.extend_from_slice(json);
+        self.run_of = None;
+        self.push_entry(seq, None, ends);
+    }
+
+    fn push_text(&mut self, seq: u64, run: (MessageId, u32, Kind), text: &str) {
+        if self.run_of != Some(run) {
+            self.run_of = Some(run);
+            let (message, index, kind) = run;
             self.runs.push(run_head(message, index, kind));
         }
         escape_into(&mut self.bytes, text);
@@ -130,31 +187,9 @@ impl Log {
 
     fn push_entry(&mut self, seq: u64, run: Option<u32>, ends: Option<TurnId>) {
         self.entries.push(Entry { seq, end: self.bytes.len(), run, ends });
-        self.head = self.head.max(seq);
     }
 
-    /// Whether there is a frame behind the cursor. The newest seq may be a gap: then there is nothing to show, and nothing
-    /// to wait for either.
-    pub fn has_more(&self, cursor: u64) -> bool {
-        self.entries.last().is_some_and(|newest| cursor < newest.seq)
-    }
-
-    /// What lies behind the cursor, the same piece of memory for all who keep up.
-    pub fn stretch(&self, cursor: u64) -> Arc<Stretch> {
-        let make = || Arc::new(Stretch::new(cursor, self.lines(cursor, LOOK_LIMIT)));
-        match self.near.iter().find(|near| near.cursor == Some(cursor)) {
-            Some(near) => Arc::clone(near.stretch.get_or_init(make)),
-            None => make(),
-        }
-    }
-
-    /// Bytes held, about.
-    pub fn weight(&self) -> usize {
-        self.bytes.capacity() + self.entries.capacity() * size_of::<Entry>()
-    }
-
-    /// Frames behind the cursor; neighbours of one run become one frame with the seq of the last, as long as there is room.
-    pub fn lines(&self, cursor: u64, limit: usize) -> Vec<Line> {
+    fn lines(&self, cursor: u64, limit: usize) -> Vec<Line> {
         let first = self.first_behind(cursor);
         let mut start = if first == 0 { 0 } else { self.entries.get(first - 1).map_or(0, |entry| entry.end) };
         let begin = start;
