@@ -53,7 +53,7 @@ pub fn inspect(path: &Path) -> Result<(), StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(super::BUSY)?;
-    judge(&conn, path, SCHEMA_VERSION).map(drop)
+    look(&conn, path, SCHEMA_VERSION).map(drop)
 }
 
 pub fn apply(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
@@ -63,7 +63,7 @@ pub fn apply(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
 /// Two processes may come to this at once: what was judged outside is judged again inside the transaction.
 fn migrate(conn: &mut Connection, path: &Path, known: i64, steps: &[&str]) -> Result<(), StoreError> {
     loop {
-        let before = judge(conn, path, known)?;
+        let before = look(conn, path, known)?;
         if before == known {
             return Ok(());
         }
@@ -88,7 +88,14 @@ fn migrate(conn: &mut Connection, path: &Path, known: i64, steps: &[&str]) -> Re
     }
 }
 
-/// The file's version; 0 for one that is empty.
+/// As [`judge`], of one moment: between two statements another process may make the file, and what was read before and
+/// after that together would look like another program's.
+fn look(conn: &Connection, path: &Path, known: i64) -> Result<i64, StoreError> {
+    let moment = conn.unchecked_transaction()?;
+    judge(&moment, path, known)
+}
+
+/// The file's version; 0 for one that is empty. Within a transaction.
 fn judge(conn: &Connection, path: &Path, known: i64) -> Result<i64, StoreError> {
     let (found, application) = (number(conn, "user_version")?, number(conn, "application_id")?);
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -221,19 +228,23 @@ mod tests {
 
     #[test]
     fn a_file_that_several_open_at_once_is_made_once() {
-        let (_dir, path) = file();
-        let openers: Vec<_> = (0..8)
-            .map(|_| {
-                let path = path.clone();
-                std::thread::spawn(move || {
-                    let mut conn = Connection::open(&path).unwrap();
-                    conn.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
-                    apply(&mut conn, &path).map(drop)
+        for _ in 0..20 {
+            let (_dir, path) = file();
+            let together = std::sync::Arc::new(std::sync::Barrier::new(8));
+            let openers: Vec<_> = (0..8)
+                .map(|_| {
+                    let (path, together) = (path.clone(), std::sync::Arc::clone(&together));
+                    std::thread::spawn(move || {
+                        let mut conn = Connection::open(&path).unwrap();
+                        conn.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+                        together.wait();
+                        apply(&mut conn, &path).map(drop)
+                    })
                 })
-            })
-            .collect();
-        for opener in openers {
-            opener.join().unwrap().unwrap();
+                .collect();
+            for opener in openers {
+                opener.join().unwrap().unwrap();
+            }
         }
     }
 }

@@ -81,6 +81,39 @@ fn reader(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(std::time::Duration::from_secs(5))?;
     conn.pragma_update(None, "query_only", true)?;
+    // SQLite opens the log with the first read. A thread that gets its first one much later might not find it any more, or
+    // find another one in its place, when the folder was moved meanwhile.
+    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     conn.set_prepared_statement_cache_capacity(128);
     Ok(conn)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_thread_that_first_reads_when_the_folder_was_moved_reads_what_is_open() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("here");
+        std::fs::create_dir(&folder).unwrap();
+        let path = folder.join("hamlet.db");
+        let writer = super::super::connect(&path).unwrap();
+        writer.execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (7)").unwrap();
+        let readers = Readers::open(&path).unwrap();
+        std::fs::rename(&folder, outer.path().join("away")).unwrap();
+        let together = Arc::new(Barrier::new(READERS));
+        let reads = (0..READERS).map(|_| {
+            let together = Arc::clone(&together);
+            readers.run(move |conn| {
+                // So that each thread gets one of them.
+                together.wait();
+                Ok(conn.query_row("SELECT a FROM t", [], |row| row.get::<_, i64>(0))?)
+            })
+        });
+        let found: Vec<i64> = futures_util::future::join_all(reads).await.into_iter().map(Result::unwrap).collect();
+        assert_eq!(found, [7; READERS]);
+    }
 }

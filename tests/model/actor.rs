@@ -10,7 +10,7 @@ use std::{
 use hamlet_actors::{
     conversation::{Begin, Conversation, Effect, QueueChange, Select, Ticket},
     policy::outcome::Ending,
-    ports::journal::{Claimed, JournalError, Leftover, Queued},
+    ports::journal::{Batch, Claimed, JournalError, Leftover, Queued},
     vocabulary::{ConversationId, Delta, TurnId, merge},
 };
 
@@ -68,6 +68,8 @@ pub struct Actor {
     pub retries: usize,
     /// Batches that were submitted, and not heard of.
     pub in_flight: usize,
+    /// The batch that was submitted last.
+    pub submitted: Option<Batch>,
     pub shutting_down: bool,
 }
 
@@ -86,6 +88,7 @@ impl Actor {
             planning: None,
             retries: 0,
             in_flight: 0,
+            submitted: None,
             shutting_down: false,
         };
         (actor, effects)

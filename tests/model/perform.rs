@@ -96,7 +96,11 @@ impl World {
         ensure!(actor.in_flight == 0, "two batches are in flight: {batch:?}");
         actor.in_flight += 1;
         self.ledger.check_submitted(&batch)?;
-        if goes_on(&batch) {
+        // What the store did not take is tried again as it was: who stops the turn meanwhile comes as late as when it was
+        // stored at once.
+        let again = actor.submitted.as_ref() == Some(&batch);
+        actor.submitted = Some(batch.clone());
+        if goes_on(&batch) && !again {
             ensure!(!actor.asks.values().any(stops), "a turn goes on while {:?} wait", actor.asks);
         }
         self.writer.push_back(Job { from: From::Actor(number), work: Work::Batch(batch) });

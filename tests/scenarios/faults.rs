@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hamlet::store::{Store, conversations};
+use hamlet::store::{Store, StoreError, conversations};
 use hamlet_actors::{
     conversation::vitals::ActorState,
     engine::EngineError,
@@ -266,10 +266,17 @@ async fn stop_while_the_store_cannot_commit_says_so_and_stops_the_provider() {
     assert_eq!((stored.text.len(), stored.status), (200_004, MessageStatus::Aborted));
 }
 
-/// The pages that the file may have: with few, the disk is full.
+/// The pages that the file may have: with few, the disk is full. What is written in the same group may still find it full, and
+/// takes this with it: then it is asked for again.
 async fn room(village: &TestVillage, pages: i64) {
-    let sql = format!("PRAGMA max_page_count = {pages}");
-    village.store.write(move |conn| Ok(conn.query_row(&sql, [], |_| Ok(()))?)).await.unwrap();
+    loop {
+        let sql = format!("PRAGMA max_page_count = {pages}");
+        match village.store.write(move |conn| Ok(conn.query_row(&sql, [], |_| Ok(()))?)).await {
+            Ok(()) => return,
+            Err(StoreError::Unavailable(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream::BoxStream};
-use hamlet_test_support::{Client, Events, Script, TestServer};
+use hamlet_test_support::{Client, Events, Script, StoppedClock, TestServer};
 use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};
 
@@ -461,9 +461,9 @@ async fn the_stream_ends_for_who_is_no_admin_any_more_and_when_hamlet_stops() {
     let path = format!("/api/users/{}", made["id"].as_str().unwrap());
     server.admin.send(Method::PATCH, &path, json!({"role": "player"})).await.expect(StatusCode::OK).await;
     // The next sign of life is due.
-    tokio::time::pause();
-    tokio::time::advance(Duration::from_secs(16)).await;
-    tokio::time::resume();
+    let clock = StoppedClock::new();
+    clock.advance(Duration::from_secs(16)).await;
+    drop(clock);
     assert_eq!(demoted.next().await, Value::Null);
     let (_id, _script, _tab) = half_answered(&server, &server.admin).await;
     stays.until(|event| event["counts"]["total"] == json!(1)).await;
