@@ -1,6 +1,7 @@
 // Hamlet behind nginx: a public URL over https at the proxy's outside, plain HTTP inside, and tokens that arrive one by one.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { createServer } from "node:net";
@@ -42,6 +43,58 @@ const ask = (method, path, { headers = {}, body, onData } = {}) =>
 const post = (path, body, headers = {}) =>
   ask("POST", path, { body, headers: { "content-type": "application/json", accept: "application/json", ...headers } });
 
+/** A WebSocket through the proxy: what comes, and a way to send. A refused handshake is its status. */
+const socket = (path, headers) =>
+  new Promise((resolve, reject) => {
+    const key = randomBytes(16).toString("base64");
+    const upgrade = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13", "sec-websocket-key": key };
+    const sent = request({ host: "127.0.0.1", port: proxyPort, path, headers: { host: HOST, cookie, ...upgrade, ...headers } });
+    sent.on("error", reject);
+    sent.on("response", (answer) => resolve({ status: answer.statusCode, close: () => answer.destroy() }));
+    sent.on("upgrade", (answer, line, head) => {
+      const messages = [];
+      let bytes = head;
+      const take = () => {
+        for (;;) {
+          if (bytes.length < 2) return;
+          const short = bytes[1] & 127;
+          const start = short === 126 ? 4 : 2;
+          assert.notEqual(short, 127, "no message here is that long");
+          if (bytes.length < start) return;
+          const size = short === 126 ? bytes.readUInt16BE(2) : short;
+          if (bytes.length < start + size) return;
+          if ((bytes[0] & 15) === 1) messages.push(JSON.parse(bytes.subarray(start, start + size).toString()));
+          bytes = bytes.subarray(start + size);
+        }
+      };
+      take();
+      line.on("data", (piece) => {
+        bytes = Buffer.concat([bytes, piece]);
+        take();
+      });
+      resolve({
+        status: answer.statusCode,
+        messages,
+        send: (message) => {
+          const text = Buffer.from(JSON.stringify(message));
+          const [mask, length] = [randomBytes(4), Buffer.alloc(2)];
+          length.writeUInt16BE(text.length);
+          line.write(Buffer.concat([Buffer.from([0x81, 0x80 | 126]), length, mask, text.map((byte, at) => byte ^ mask[at % 4])]));
+        },
+        close: () => line.destroy(),
+      });
+    });
+    sent.end();
+  });
+
+async function until(holds, what) {
+  for (let tries = 0; tries < 1000; tries += 1) {
+    if (holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.fail(what);
+}
+
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "hamlet-proxy-"));
   proxyPort = await freePort();
@@ -78,6 +131,15 @@ before(async () => {
            proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
            proxy_set_header X-Forwarded-Proto https;
            proxy_set_header Connection "";
+         }
+         location ~ ^/api/conversations/[^/]+/ws$ {
+           proxy_pass http://127.0.0.1:${inside};
+           proxy_http_version 1.1;
+           proxy_set_header Host $host;
+           proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+           proxy_set_header X-Forwarded-Proto https;
+           proxy_set_header Upgrade $http_upgrade;
+           proxy_set_header Connection "upgrade";
          }
        }
      }`,
@@ -122,6 +184,24 @@ test("tokens pass the proxy as they come, not at the end", async () => {
   assert.ok(streamed.text.includes('"state":"ended"'));
   assert.ok(arrivals.length > 10, `${arrivals.length} pieces`);
   assert.ok(arrivals.at(-1) - arrivals[0] > 200, "the pieces came spread over the reply's time");
+});
+
+test("a WebSocket passes the proxy both ways, from the page's own origin alone", async () => {
+  const npcs = JSON.parse((await ask("GET", "/api/npcs")).text);
+  const made = JSON.parse((await post("/api/conversations", { npcIds: [npcs.items[0].id] })).text);
+  const path = `/api/conversations/${made.id}/ws`;
+  const foreign = await socket(path, { origin: "https://elsewhere.example" });
+  assert.equal(foreign.status, 403);
+  foreign.close();
+  const { status, messages, send, close } = await socket(path, { origin: `https://${HOST}` });
+  assert.equal(status, 101);
+  await until(() => messages.length > 0, "no opening");
+  assert.deepEqual(messages[0], { cursor: 0 });
+  send({ op: "turn", requestId: "1", text: "Good morning" });
+  await until(() => messages.some(({ frame }) => frame?.turn?.state === "ended"), "the turn did not end");
+  assert.equal(messages.find(({ requestId }) => requestId === "1").status, 202);
+  assert.ok(messages.filter(({ frame }) => frame?.type === "part").length > 10, "the pieces came one by one");
+  close();
 });
 
 test("a page of another origin is refused, and so is another host's name", async () => {
