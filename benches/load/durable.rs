@@ -23,8 +23,8 @@ use crate::{
 };
 
 const STREAMS: usize = 100;
-const TOKENS: usize = 250;
-const PACE: Duration = Duration::from_millis(20);
+pub const TOKENS: usize = 250;
+pub const PACE: Duration = Duration::from_millis(20);
 const ROUNDS: usize = 3;
 
 pub async fn with_and_without_the_wait() {
@@ -75,7 +75,7 @@ impl Journal for Unwaited {
 }
 
 /// Says the time, in microseconds since the bench began, fifty times a second.
-struct Clockwork(ProviderId, Instant);
+pub struct Clockwork(pub ProviderId, pub Instant);
 
 impl Provider for Clockwork {
     fn id(&self) -> ProviderId {
@@ -112,26 +112,36 @@ async fn paced(journal: MakesJournal) -> (String, f64) {
         let mut bytes = request.send().await.unwrap().error_for_status().unwrap().bytes_stream();
         let (mut late, mut rest) = (Vec::new(), String::new());
         while let Some(chunk) = bytes.next().await {
-            rest.push_str(&String::from_utf8_lossy(&chunk.unwrap()));
-            let now = begun.elapsed().as_micros() as u64;
-            while let Some((token, behind)) = rest.split_once('>') {
-                let said = token.rsplit_once('<').and_then(|(_, said)| said.parse::<u64>().ok());
-                late.extend(said.map(|said| now - said));
-                rest = behind.to_owned();
-            }
+            hear(&mut late, &mut rest, &chunk.unwrap(), begun);
         }
         late
     });
-    let mut late: Vec<u64> = join_all(readers).await.into_iter().flatten().collect();
+    let late: Vec<u64> = join_all(readers).await.into_iter().flatten().collect();
     let cpu = (cpu() - before).as_micros() as f64 / late.len() as f64;
     server.end().await;
+    (in_milliseconds(late), cpu)
+}
+
+/// How late each token of the Clockwork came that is in these bytes, in microseconds.
+pub fn hear(late: &mut Vec<u64>, rest: &mut String, bytes: &[u8], begun: Instant) {
+    rest.push_str(&String::from_utf8_lossy(bytes));
+    let now = begun.elapsed().as_micros() as u64;
+    while let Some((token, behind)) = rest.split_once('>') {
+        let said = token.rsplit_once('<').and_then(|(_, said)| said.parse::<u64>().ok());
+        late.extend(said.map(|said| now - said));
+        *rest = behind.to_owned();
+    }
+}
+
+/// "p50 / p99 ms" of microseconds.
+pub fn in_milliseconds(mut late: Vec<u64>) -> String {
     late.sort_unstable();
     let at = |share: f64| late[((late.len() - 1) as f64 * share) as usize] as f64 / 1000.0;
-    (format!("{:.2} / {:.2} ms", at(0.5), at(0.99)), cpu)
+    format!("{:.2} / {:.2} ms", at(0.5), at(0.99))
 }
 
 /// What this process has used.
-fn cpu() -> Duration {
+pub fn cpu() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
     let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();

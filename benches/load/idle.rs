@@ -73,7 +73,12 @@ pub async fn actors() {
 
 /// Resident bytes of this process.
 pub fn resident() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    resident_of(std::process::id())
+}
+
+/// Resident bytes of a process.
+pub fn resident_of(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
 }

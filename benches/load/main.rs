@@ -1,6 +1,7 @@
 //! The server under load in one process with its clients, and what grows with what is stored. The Provider is in the
 //! process too: no wire format is read here (`decode` measures that). Prints ratios and sizes; nothing passes or fails.
-//! `cargo bench --bench load` runs all, `cargo bench --bench load -- flat durable idle inspect wake start` a part.
+//! `cargo bench --bench load` runs all, `cargo bench --bench load -- flat durable idle inspect wake start watchers fanout` a
+//! part.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench that fails, fails, and prints what it found")]
 
 mod durable;
@@ -10,6 +11,7 @@ mod inspect;
 mod served;
 mod start;
 mod wake;
+mod watchers;
 
 fn main() {
     // The clients below need one; nothing was installed before.
@@ -18,6 +20,10 @@ fn main() {
     let wanted = |name: &str| asked.is_empty() || asked.iter().any(|one| one == name);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     runtime.block_on(async {
+        if let Ok(count) = std::env::var(watchers::SERVES) {
+            watchers::serve(count.parse().unwrap()).await;
+            return;
+        }
         if wanted("idle") {
             idle::actors().await;
         }
@@ -35,6 +41,12 @@ fn main() {
         }
         if wanted("start") {
             start::by_conversations().await;
+        }
+        if wanted("watchers") {
+            watchers::idle().await;
+        }
+        if wanted("fanout") {
+            watchers::told_of_a_turn().await;
         }
     });
 }

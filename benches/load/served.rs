@@ -1,6 +1,6 @@
 //! A server with a Provider of the bench's, and a client that is signed in.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use hamlet::{
@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 pub struct Served {
     pub app: Arc<App>,
+    address: SocketAddr,
     base: String,
     cookie: String,
     client: reqwest::Client,
@@ -74,13 +75,14 @@ pub fn durable() -> MakesJournal {
 impl Served {
     pub async fn start(folder: &Path, provider: Arc<dyn Provider>, journal: MakesJournal) -> Self {
         let server = Server::start(setup(folder, provider, journal)).await.unwrap();
-        let (base, link) = (format!("http://{}", server.address), server.first_link.as_ref().unwrap().text());
+        let (address, link) = (server.address, server.first_link.as_ref().unwrap().text());
+        let base = format!("http://{address}");
         let (app, stop) = (Arc::clone(&server.app), CancellationToken::new());
         let serving = tokio::spawn(server.run(stop.clone()));
         let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
         let entered = client.get(format!("{base}/sign-in?token={link}")).send().await.unwrap();
         let cookie = entered.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
-        Self { app, base, cookie, client, stop, serving }
+        Self { app, address, base, cookie, client, stop, serving }
     }
 
     pub fn get(&self, path: &str) -> RequestBuilder {
@@ -91,17 +93,39 @@ impl Served {
         self.client.post(format!("{}{path}", self.base)).header("cookie", &self.cookie).json(body)
     }
 
+    /// Ids of new Conversations.
+    pub async fn conversations(&self, count: usize) -> Vec<String> {
+        let npcs: Value = self.get("/api/npcs").send().await.unwrap().json().await.unwrap();
+        let body = json!({"npcIds": [npcs["items"][0]["id"]]});
+        let mut ids = Vec::with_capacity(count);
+        for _ in 0..count {
+            let made: Value = self.post("/api/conversations", &body).send().await.unwrap().json().await.unwrap();
+            ids.push(made["id"].as_str().unwrap().to_owned());
+        }
+        ids
+    }
+
     /// A send in a new Conversation each, not yet on its way.
     pub async fn sends(&self, count: usize) -> Vec<RequestBuilder> {
-        let npcs: Value = self.get("/api/npcs").send().await.unwrap().json().await.unwrap();
-        let mut requests = Vec::with_capacity(count);
-        for _ in 0..count {
-            let body = json!({"npcIds": [npcs["items"][0]["id"]]});
-            let made: Value = self.post("/api/conversations", &body).send().await.unwrap().json().await.unwrap();
-            let path = format!("/api/conversations/{}/messages", made["id"].as_str().unwrap());
-            requests.push(self.post(&path, &json!({"text": "Go on"})));
-        }
-        requests
+        let text = json!({"text": "Go on"});
+        let send = |id: &String| self.post(&format!("/api/conversations/{id}/messages"), &text);
+        self.conversations(count).await.iter().map(send).collect()
+    }
+
+    /// Begins a turn, and does not wait for its end.
+    pub async fn say(&self, conversation: &str) {
+        let send = self.post(&format!("/api/conversations/{conversation}/messages"), &json!({"text": "Go on"}));
+        send.header("accept", "application/json").send().await.unwrap().error_for_status().unwrap();
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What a client writes that watches this Conversation.
+    pub fn watch_request(&self, conversation: &str) -> String {
+        let (address, cookie) = (self.address, &self.cookie);
+        format!("GET /api/conversations/{conversation}/frames HTTP/1.1\r\nhost: {address}\r\ncookie: {cookie}\r\n\r\n")
     }
 
     pub async fn end(self) {
