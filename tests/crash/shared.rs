@@ -1,6 +1,6 @@
 //! One stream for several Conversations, as a browser holds it for all its tabs: each of them is a reader of its own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use hamlet_actors::vocabulary::ConversationId;
 use reqwest::{Method, StatusCode};
@@ -168,13 +168,17 @@ impl Shared {
         self.last = Some(id);
     }
 
-    /// Whether the stream was cut, and not ended, unless nothing was left to be watched.
-    pub fn was_cut(&self) {
-        let nothing = self.readers.values().all(|reader| matches!(reader.over, Over::Refused(_)));
-        if nothing && matches!(self.over, Over::Closed { .. } | Over::Refused(_)) {
-            return;
+    /// Whether the stream was cut, and not ended, unless nothing was left to be watched: then it ends, and whoever opens it anew
+    /// is refused.
+    pub fn was_cut(&self, deleted: &HashSet<ConversationId>) {
+        let ended = match self.over {
+            Over::Closed { .. } => self.readers.values().all(|reader| matches!(reader.over, Over::Refused(_))),
+            Over::Refused(StatusCode::NOT_FOUND) => self.readers.keys().all(|id| deleted.contains(id)),
+            _ => false,
+        };
+        if !ended {
+            assert_eq!(self.over, Over::Cut, "the stream of several was over before the kill");
         }
-        assert_eq!(self.over, Over::Cut, "the stream of several was over before the kill");
     }
 
     /// It has come as far as there is something, in each Conversation that is there, and knows which ones are not.

@@ -1,7 +1,7 @@
 //! One Village from life to life: started, looked over, used, and ended at a moment that the seed has drawn.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
@@ -180,16 +180,20 @@ impl World {
         for shared in shared {
             self.shared.push(shared.end(Cursors::new()).await);
         }
-        if fate.blow == Blow::Kill {
-            self.shared.iter().for_each(Shared::was_cut);
-        }
+        let mut deleted = HashSet::new();
         for (conversation, hand, following) in acting {
             let hand = joined("a hand", hand).await;
             let readers = following.end(u64::MAX).await;
             if fate.blow == Blow::Kill && hand.book.deletion == Deletion::None {
                 readers.iter().for_each(Reader::was_cut);
             }
+            if hand.book.deletion != Deletion::None {
+                deleted.insert(conversation);
+            }
             self.talks.push(Talk { conversation, hand, readers });
+        }
+        if fate.blow == Blow::Kill {
+            self.shared.iter().for_each(|shared| shared.was_cut(&deleted));
         }
     }
 

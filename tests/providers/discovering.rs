@@ -1,11 +1,13 @@
 //! Finding a model server on this machine.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hamlet::providers::{
     Clients, Limits,
     discovery::{Found, look, ollama_url},
 };
+use hamlet_test_support::StoppedClock;
+use tokio::time::Instant;
 
 use crate::fake::{Act, Fake, answer};
 
@@ -18,6 +20,7 @@ fn clients() -> Clients {
 async fn a_server_is_found_with_its_first_model_that_talks() {
     let list = r#"{"data":[{"id":"nomic-embed-text"},{"id":"llama3.2:3b"},{"id":"other"}]}"#;
     let fake = Fake::playing(vec![answer("200 OK", "", list)]).await;
+    let _clock = StoppedClock::new();
     let found = look(&clients(), "Ollama", Some(fake.base_url())).await;
     let expected = Found { name: "Ollama", base_url: fake.base_url(), model: Some("llama3.2:3b".into()) };
     assert_eq!(found, Some(expected));
@@ -26,6 +29,7 @@ async fn a_server_is_found_with_its_first_model_that_talks() {
 #[tokio::test]
 async fn a_server_without_models_is_found_without_one() {
     let fake = Fake::playing(vec![answer("200 OK", "", r#"{"object":"list","data":null}"#)]).await;
+    let _clock = StoppedClock::new();
     assert_eq!(look(&clients(), "Ollama", Some(fake.base_url())).await.unwrap().model, None);
 }
 
@@ -33,8 +37,16 @@ async fn a_server_without_models_is_found_without_one() {
 async fn what_is_silent_or_something_else_is_not_found_and_soon() {
     for script in [vec![Act::AwaitClose], vec![Act::Close], answer("404 x", "", ""), answer("200 OK", "", "<html>")] {
         let fake = Fake::playing(vec![script]).await;
-        let start = Instant::now();
-        assert_eq!(look(&clients(), "Ollama", Some(fake.base_url())).await, None);
+        let clock = StoppedClock::new();
+        let (start, clients) = (Instant::now(), clients());
+        let mut looking = std::pin::pin!(look(&clients, "Ollama", Some(fake.base_url())));
+        let found = loop {
+            tokio::select! {
+                found = &mut looking => break found,
+                () = clock.advance(Duration::from_millis(10)) => {}
+            }
+        };
+        assert_eq!(found, None);
         assert!(start.elapsed() < Duration::from_secs(1));
     }
 }

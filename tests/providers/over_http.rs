@@ -14,6 +14,7 @@ use hamlet_actors::{
     ports::{End, ModelRequest, Provider, ProviderEvent, ProviderFailure, RequestItem},
     vocabulary::{Delta, ErrorCode, ErrorKind, FinishReason, ModelParams},
 };
+use hamlet_test_support::StoppedClock;
 use url::Url;
 
 use crate::{
@@ -238,20 +239,26 @@ async fn a_server_that_is_not_there_is_a_failure_of_reaching_it() {
 
 #[tokio::test]
 async fn silence_before_the_head_the_body_and_the_next_word_is_a_timeout() {
-    let short = |limits: &mut Limits| {
-        limits.first_byte = Duration::from_millis(80);
-        limits.idle = Duration::from_millis(80);
+    let limits = |limits: &mut Limits| {
+        limits.first_byte = Duration::from_secs(80);
+        limits.idle = Duration::from_secs(90);
     };
-    for script in [
-        vec![Act::AwaitClose],
-        vec![stream_head(), Act::AwaitClose],
-        vec![stream_head(), body(unfinished(HI)), Act::AwaitClose],
+    for (script, silent_for) in [
+        (vec![Act::AwaitClose], "80 s"),
+        (vec![stream_head(), Act::AwaitClose], "80 s"),
+        (vec![stream_head(), body(unfinished(HI)), Act::AwaitClose], "90 s"),
     ] {
         let mut fake = Fake::playing(vec![script]).await;
-        let failure = failure(&*provider(&fake, short)).await;
-        assert_eq!((failure.code, failure.kind), (ErrorCode::ProviderTimeout, ErrorKind::Timeout));
-        assert_eq!(failure.message, "the Provider sent nothing for 80 ms");
+        let (clock, provider) = (StoppedClock::new(), provider(&fake, limits));
+        let asking = tokio::spawn(async move { failure(&*provider).await });
         assert!(matches!(fake.seen().await, Seen::Asked(..)));
+        while !asking.is_finished() {
+            // In steps: what the server has sent arrives in between.
+            clock.advance(Duration::from_millis(200)).await;
+        }
+        let failure = asking.await.unwrap();
+        assert_eq!((failure.code, failure.kind), (ErrorCode::ProviderTimeout, ErrorKind::Timeout));
+        assert_eq!(failure.message, format!("the Provider sent nothing for {silent_for}"));
         assert_eq!(fake.seen().await, Seen::Left);
     }
 }
@@ -260,6 +267,7 @@ async fn silence_before_the_head_the_body_and_the_next_word_is_a_timeout() {
 async fn comments_are_signs_of_life_and_no_items() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let (begun, begins) = tokio::sync::oneshot::channel();
     let server = tokio::spawn(async move {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let (mut socket, _) = listener.accept().await.unwrap();
@@ -269,7 +277,8 @@ async fn comments_are_signs_of_life_and_no_items() {
             .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
             .await
             .unwrap();
-        let mut ticks = tokio::time::interval(Duration::from_millis(60));
+        begun.send(()).unwrap();
+        let mut ticks = tokio::time::interval(Duration::from_secs(60));
         for _ in 0..6 {
             ticks.tick().await;
             socket.write_all(b": alive\n\n").await.unwrap();
@@ -277,10 +286,17 @@ async fn comments_are_signs_of_life_and_no_items() {
         socket.write_all(finished(HI, "stop").as_bytes()).await.unwrap();
     });
     let limits = |limits: &mut Limits| {
-        limits.first_byte = Duration::from_millis(200);
-        limits.idle = Duration::from_millis(200);
+        limits.first_byte = Duration::from_secs(200);
+        limits.idle = Duration::from_secs(200);
     };
-    let items: Vec<_> = build(spec(url), &clients(limits)).ask(request()).collect().await;
+    let (clock, provider) = (StoppedClock::new(), build(spec(url), &clients(limits)));
+    let asking = tokio::spawn(async move { provider.ask(request()).collect::<Vec<_>>().await });
+    begins.await.unwrap();
+    while !asking.is_finished() {
+        // In steps: what the server has sent arrives in between.
+        clock.advance(Duration::from_millis(200)).await;
+    }
+    let items = asking.await.unwrap();
     assert!(items.iter().all(|item| !item.is_empty()));
     assert_eq!(items.concat(), [text("hi"), STOP]);
     server.await.unwrap();
@@ -311,9 +327,10 @@ async fn dropping_the_stream_while_the_provider_is_silent_closes_the_connection(
 #[tokio::test]
 async fn the_end_mark_ends_the_stream_though_the_socket_stays_open() {
     let mut fake = Fake::playing(vec![vec![stream_head(), body(finished(HI, "stop")), Act::AwaitClose]]).await;
-    let start = Instant::now();
+    // No limit ends it.
+    let clock = StoppedClock::new();
     assert_eq!(heard(&*provider(&fake, |_| {})).await, [text("hi"), STOP]);
-    assert!(start.elapsed() < Duration::from_secs(1));
+    drop(clock);
     assert!(matches!(fake.seen().await, Seen::Asked(..)));
     assert_eq!(fake.seen().await, Seen::Left);
 }

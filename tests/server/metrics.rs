@@ -105,6 +105,22 @@ async fn a_turn_that_was_steered_is_one_turn_and_a_text_that_was_withdrawn_is_no
 }
 
 #[tokio::test]
+async fn what_waits_is_added_up_over_all_conversations() {
+    let server = TestServer::start().await;
+    let mut running = Vec::new();
+    for waiting in [1, 2] {
+        let path = format!("/api/conversations/{}/messages", server.conversation().await);
+        running.push(server.provider.expect());
+        server.admin.post(&path, json!({"text": "Hi"})).await.expect(StatusCode::ACCEPTED).await;
+        for n in 0..waiting {
+            let later = json!({"text": format!("Later {n}"), "onBusy": "enqueue"});
+            server.admin.post(&path, later).await.expect(StatusCode::ACCEPTED).await;
+        }
+    }
+    assert_eq!(scrape(&server).await["hamlet_queue_length"], 3.0);
+}
+
+#[tokio::test]
 async fn the_store_the_process_and_requests_are_counted_under_bounded_labels() {
     let server = TestServer::start().await;
     let id = server.conversation().await;
