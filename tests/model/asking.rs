@@ -209,8 +209,12 @@ impl World {
             return Ok(false);
         };
         ensure!(earlier.body_hash == key.body_hash, "another request is stored under {}", key.key);
-        let first = *self.ledger.keys.entry(key.key.clone()).or_insert((earlier.turn, earlier.message));
-        ensure!(first == (earlier.turn, earlier.message), "{} was {first:?}, and is {earlier:?}", key.key);
+        // In which turn a text that steers is answered may be another thing once the first one has ended.
+        let first = *self.ledger.keys.entry(key.key.clone()).or_insert(earlier.message);
+        ensure!(first == earlier.message, "{} was {first:?}, and is {earlier:?}", key.key);
+        let rows = self.rows().await?;
+        let elsewhere = rows.iter().find(|row| row.id == earlier.message && row.turn != earlier.turn);
+        ensure!(elsewhere.is_none(), "{earlier:?} is answered in {elsewhere:?}");
         self.tell(format!("  which joins turn {}", earlier.turn));
         Ok(true)
     }

@@ -176,8 +176,7 @@ impl Then {
 /// How a turn goes on behind a step that steering split off.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NextStep {
-    /// Texts that were said, in order.
-    pub said: Vec<Arc<NewMessage>>,
+    pub said: Arc<NewMessage>,
     pub reply: Arc<NewMessage>,
 }
 

@@ -148,13 +148,14 @@ impl Conversation {
         let (closing, shown) = pending_writes(turn, &mut seq);
         writes.extend(closing);
         publish.extend(shown);
-        let steering: Vec<Queued> = match verdict.status {
+        // One a step: each was answered for with a reply of its own.
+        let steering: Option<Queued> = match verdict.status {
             MessageStatus::Complete if turn.stopped.is_none() => {
-                self.queue.iter().filter(|item| item.steers == Some(turn.id)).cloned().collect()
+                self.queue.iter().find(|item| item.steers == Some(turn.id)).cloned()
             }
-            _ => Vec::new(),
+            _ => None,
         };
-        let ends = steering.is_empty();
+        let ends = steering.is_none();
         let mut frames = Vec::new();
         if let Some(error) = verdict.error.clone() {
             seq += 1;
@@ -186,24 +187,17 @@ impl Conversation {
             finished_at: now,
         })));
         let mut then = Then::Ended { status: verdict.status };
-        if let Some(last) = steering.last() {
-            let reply_id = last.reply;
-            let mut position = turn.position;
-            let mut said = Vec::with_capacity(steering.len());
-            for item in &steering {
-                position += 1;
-                let row = Arc::new(item.said(turn.id, position, seq + 1));
-                frames.extend(frames::whole(self.id, &row, None, stamp.clone(), &mut seq));
-                writes.push(Write::TakeUp(Arc::clone(&row)));
-                said.push(row);
-            }
+        if let Some(item) = steering {
+            let said = Arc::new(item.said(turn.id, turn.position + 1, seq + 1));
+            frames.extend(frames::whole(self.id, &said, None, stamp.clone(), &mut seq));
+            writes.push(Write::TakeUp(Arc::clone(&said)));
             let first_seq = frames::next(&mut seq);
             let reply = Arc::new(NewMessage {
-                id: reply_id,
+                id: item.reply,
                 turn_id: turn.id,
                 role: Role::Npc,
                 author: turn.speaker.clone(),
-                position: position + 1,
+                position: said.position + 1,
                 status: MessageStatus::Running,
                 body: Body::default(),
                 hop: turn.hop,

@@ -82,21 +82,16 @@ impl Conversation {
     /// The turn goes on with its next Message.
     fn split(&mut self, step: NextStep, now: Timestamp) -> Vec<Effect> {
         let Some(turn) = self.turn.as_mut() else { return Vec::new() };
-        let NextStep { said: texts, reply } = step;
-        let mut effects = Vec::with_capacity(texts.len() + 4);
+        let NextStep { said: text, reply } = step;
         let earlier = recollection(turn);
-        let question = texts.last().map(|message| (message.position, message.body.text().into()));
-        self.queue.retain(|item| texts.iter().all(|message| message.id != item.message));
+        self.queue.retain(|item| item.message != text.id);
         turn.begin_step(&reply, now);
         self.next_position = turn.position + 1;
+        let mut effects = Vec::with_capacity(5);
         effects.push(if turn.branched { Effect::ForgetWindow } else { Effect::Recall(earlier) });
-        if let Some((before_position, question)) = question {
-            effects.extend(
-                texts.iter().filter(|text| text.position < before_position).map(|text| Effect::Recall(said(text))),
-            );
-            effects.push(Effect::Prepare { turn: turn.id, before_position, steered: Some(question) });
-            effects.extend(texts.last().map(|text| Effect::Recall(said(text))));
-        }
+        let question = text.body.text().into();
+        effects.push(Effect::Prepare { turn: turn.id, before_position: text.position, steered: Some(question) });
+        effects.push(Effect::Recall(said(&text)));
         effects.push(Effect::Release(turn.id));
         effects.extend(turn.stopped.map(|reason| Effect::Cancel(turn.id, reason)));
         effects

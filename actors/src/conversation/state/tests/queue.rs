@@ -312,6 +312,26 @@ fn steering_joins_the_running_turn_at_its_next_step() {
 }
 
 #[test]
+fn each_text_that_steers_has_the_reply_that_its_sender_was_told_of() {
+    let mut desk = Desk::running();
+    for (n, text) in [(2, "in brief"), (3, "in French")] {
+        let ticket = desk.say_when_busy(n, text, OnBusy::Steer);
+        desk.settle(Ok(()));
+        assert!(matches!(desk.answer(ticket), Some(Answer::Begun(Ok(begun))) if begun.message == reply(n)));
+    }
+    for said in [" long", "short", "bref"] {
+        desk.end(1, said, complete());
+        desk.settle(Ok(()));
+    }
+    let texts: Vec<String> = desk.said().into_iter().map(|(text, _)| text).collect();
+    assert_eq!(texts, ["hi", "so long", "in brief", "short", "in French", "bref"]);
+    let order: Vec<MessageId> = desk.transcript().entries().iter().map(|entry| entry.id).collect();
+    assert_eq!(order[2..], [player(2), reply(2), player(3), reply(3)]);
+    assert_eq!(desk.terminal_frames(1), 1);
+    assert!(desk.state.is_idle());
+}
+
+#[test]
 fn what_was_to_steer_a_turn_that_is_stopped_comes_first_when_the_queue_goes_on() {
     let mut desk = Desk::running();
     desk.say_when_busy(2, "later", OnBusy::Enqueue);
