@@ -3,6 +3,7 @@
 
 pub mod actor;
 mod admission;
+pub mod debts;
 pub mod effect;
 pub mod event;
 pub mod frame_log;

@@ -14,6 +14,7 @@ use crate::{
 impl World {
     pub async fn answered(&mut self, number: usize, ticket: Ticket, answer: Answer) -> Checked {
         let Some(actor) = self.actors.get_mut(&number) else { return Ok(()) };
+        self.debts.paid(ticket);
         let Some(Ask { wish, .. }) = actor.asks.remove(&ticket) else {
             return Err(Broken(format!("{answer:?} is an answer for nobody, or the second one for {ticket:?}")));
         };

@@ -7,7 +7,7 @@ use hamlet::{
     store::{branches, conversations, messages, queue},
 };
 use hamlet_actors::{
-    conversation::{Begin, Event, Intent, OnBusy, QueueChange, event::Idempotency},
+    conversation::{Begin, Event, Intent, OnBusy, QueueChange, Ticket, event::Idempotency},
     ports::journal::Queued,
     vocabulary::{Hop, MessageId, MessageStatus, Role},
 };
@@ -174,7 +174,8 @@ impl World {
     }
 
     pub async fn wish(&mut self, wish: Wish) -> Checked {
-        self.ask(Ask { wish, tries: 0 }).await
+        self.tickets += 1;
+        self.ask(Ask { wish, ticket: Ticket(self.tickets), tries: 0 }).await
     }
 
     /// Asks whoever sits in the Village.
@@ -187,7 +188,8 @@ impl World {
             let runs = actor.task.as_ref().filter(|task| !task.over).map(|task| task.turn);
             *running = runs.filter(|runs| turn.is_none_or(|turn| turn == *runs));
         }
-        let ticket = actor.ticket(ask.clone());
+        let ticket = ask.ticket;
+        actor.asks.insert(ticket, ask.clone());
         let event = match ask.wish {
             Wish::Begin { mut begin, question } => {
                 begin.now = now;

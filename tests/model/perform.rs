@@ -1,7 +1,7 @@
 //! Effects performed, as `ConversationActor::perform` does, and each held against what may be done at that moment.
 
 use hamlet_actors::{
-    conversation::{Effect, OnBusy, Published, effect::CancelReason},
+    conversation::{Answer, Effect, OnBusy, Published, Ticket, effect::CancelReason},
     policy::outcome::Ending,
     ports::journal::{Batch, JournalError, Queued, Write},
     vocabulary::{Frame, Piece, TurnId},
@@ -24,7 +24,7 @@ impl World {
                 Effect::Claim(cause) => {
                     self.writer.push_back(Job { from: From::Actor(number), work: Work::Claim(cause) });
                 }
-                Effect::Submit(batch) => self.submitted(number, batch)?,
+                Effect::Submit { batch, owed } => self.submitted(number, batch, owed)?,
                 Effect::Prepare { turn, before_position, steered } => {
                     let Some(question) = actor.plan_of(turn, steered) else {
                         return Err(Broken(format!("turn {turn} was admitted without a plan")));
@@ -91,7 +91,7 @@ impl World {
         Ok(())
     }
 
-    fn submitted(&mut self, number: usize, batch: Batch) -> Checked {
+    fn submitted(&mut self, number: usize, batch: Batch, owed: Vec<(Ticket, Answer)>) -> Checked {
         let Some(actor) = self.actors.get_mut(&number) else { return Ok(()) };
         ensure!(actor.in_flight == 0, "two batches are in flight: {batch:?}");
         actor.in_flight += 1;
@@ -99,7 +99,7 @@ impl World {
         if goes_on(&batch) {
             ensure!(!actor.asks.values().any(stops), "a turn goes on while {:?} wait", actor.asks);
         }
-        self.writer.push_back(Job { from: From::Actor(number), work: Work::Batch(batch) });
+        self.writer.push_back(Job { from: From::Actor(number), work: Work::Batch(batch, owed) });
         Ok(())
     }
 

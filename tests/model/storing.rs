@@ -16,13 +16,14 @@ impl World {
         let Some(Job { from, work }) = self.writer.pop_front() else { return Ok(false) };
         let store = self.house.app.store.clone();
         let (what, report) = match work {
-            Work::Batch(batch) => {
+            Work::Batch(batch, owed) => {
                 let outcome = match fate.trouble() {
                     Some(error) => Err(error),
                     None => writer::submit(&store, batch.clone())?,
                 };
                 let taken = outcome.is_ok();
                 if taken {
+                    self.debts.owe(owed);
                     self.ledger.committed(&batch)?;
                 }
                 // A turn that could not be stored is a failure like any other, and so is an end that nobody hears of.
@@ -76,6 +77,7 @@ impl World {
             Report::Claimed(outcome) => {
                 // What waited waits on, until somebody says that it may go on.
                 self.ledger.may_pause |= outcome.is_ok();
+                self.give(number, Event::Owed(self.debts.left())).await?;
                 Event::Claimed(outcome)
             }
         };

@@ -13,6 +13,7 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTracker
 
 use super::{
     AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Conversation, Effect, Event, Published, Ticket,
+    debts::Debts,
     effect::CancelReason,
     frame_log::FrameLog,
     mailbox::ConversationMsg,
@@ -55,6 +56,8 @@ pub struct Waking {
     pub conversation: ConversationId,
     pub log: Arc<FrameLog>,
     pub vitals: Arc<Vitals>,
+    /// What earlier instances owe, and this one will.
+    pub debts: Arc<Debts>,
     pub cause: Leftover,
 }
 
@@ -65,7 +68,7 @@ pub struct Awake {
     log: Arc<FrameLog>,
     pulse: Pulse,
     answers: HashMap<Ticket, Waiter>,
-    next_ticket: u64,
+    debts: Arc<Debts>,
     /// Plans of turns that were asked for; gone with their answer.
     plans: HashMap<TurnId, Box<TurnPlan>>,
     /// The search for who answers what is being taken up, and what it found.
@@ -117,7 +120,7 @@ impl Actor for ConversationActor {
             log: waking.log,
             pulse: Pulse::new(waking.vitals),
             answers: HashMap::new(),
-            next_ticket: 0,
+            debts: waking.debts,
             plans: HashMap::new(),
             planning: None,
             planned: None,
@@ -147,23 +150,27 @@ impl ConversationActor {
     ) -> Result<(), ActorProcessingErr> {
         let now = self.ports.clock.now();
         let event = match message {
-            ConversationMsg::Begin { mut begin, plan, answer, permit: _ } => {
+            ConversationMsg::Begin { ticket, mut begin, plan, answer, permit: _ } => {
                 begin.now = now;
                 awake.plans.insert(begin.turn, plan);
-                let ticket = awake.ticket(Waiter::Begin(begin.turn, answer));
+                awake.answers.insert(ticket, Waiter::Begin(begin.turn, answer));
                 Event::BeginAsked { begin, ticket }
             }
-            ConversationMsg::Abort { turn, answer, permit: _ } => {
-                Event::AbortAsked { turn, ticket: awake.ticket(Waiter::Abort(answer)), now }
+            ConversationMsg::Abort { ticket, turn, answer, permit: _ } => {
+                awake.answers.insert(ticket, Waiter::Abort(answer));
+                Event::AbortAsked { turn, ticket, now }
             }
-            ConversationMsg::Change { change, answer, permit: _ } => {
-                Event::ChangeAsked { change, ticket: awake.ticket(Waiter::Change(answer)), now }
+            ConversationMsg::Change { ticket, change, answer, permit: _ } => {
+                awake.answers.insert(ticket, Waiter::Change(answer));
+                Event::ChangeAsked { change, ticket, now }
             }
-            ConversationMsg::Resume { answer, permit: _ } => {
-                Event::ResumeAsked { ticket: awake.ticket(Waiter::Resume(answer)) }
+            ConversationMsg::Resume { ticket, answer, permit: _ } => {
+                awake.answers.insert(ticket, Waiter::Resume(answer));
+                Event::ResumeAsked { ticket }
             }
-            ConversationMsg::Select { select, answer, permit: _ } => {
-                Event::SelectAsked { select, ticket: awake.ticket(Waiter::Change(answer)), now }
+            ConversationMsg::Select { ticket, select, answer, permit: _ } => {
+                awake.answers.insert(ticket, Waiter::Change(answer));
+                Event::SelectAsked { select, ticket, now }
             }
             ConversationMsg::Planned { attempt, outcome } => {
                 let outcome = outcome.map(|planned| {
@@ -176,7 +183,12 @@ impl ConversationActor {
             ConversationMsg::TurnEnded { turn, tail, usage, ending } => {
                 Event::TurnEnded { turn, tail, usage, ending, now }
             }
-            ConversationMsg::Claimed(result) => Event::Claimed(result),
+            ConversationMsg::Claimed(result) => {
+                // What the earlier instance had on its way is stored or refused by now: the Journal keeps its order.
+                let owed = awake.conversation.apply(Event::Owed(awake.debts.left()));
+                self.perform(myself, awake, owed)?;
+                Event::Claimed(result)
+            }
             ConversationMsg::Settled(outcome) => Event::Settled { outcome, now },
             ConversationMsg::RetryDue => Event::RetryDue,
             ConversationMsg::Retire => {
@@ -208,9 +220,14 @@ impl ConversationActor {
         for effect in effects {
             match effect {
                 Effect::Claim(cause) => self.claim(myself, awake.id, cause),
-                Effect::Submit(batch) => {
-                    let actor = myself.clone();
-                    let done = move |outcome| drop(actor.cast(ConversationMsg::Settled(outcome)));
+                Effect::Submit { batch, owed } => {
+                    let (actor, debts) = (myself.clone(), Arc::clone(&awake.debts));
+                    let done = move |outcome: Result<(), JournalError>| {
+                        if outcome.is_ok() {
+                            debts.owe(owed);
+                        }
+                        drop(actor.cast(ConversationMsg::Settled(outcome)));
+                    };
                     self.ports.journal.submit(batch, Box::new(done));
                 }
                 Effect::Prepare { turn, before_position, steered } => {
@@ -345,13 +362,6 @@ impl ConversationActor {
 }
 
 impl Awake {
-    fn ticket(&mut self, waiter: Waiter) -> Ticket {
-        self.next_ticket += 1;
-        let ticket = Ticket(self.next_ticket);
-        self.answers.insert(ticket, waiter);
-        ticket
-    }
-
     /// What the turn is asked with: as the gates, or the search for who answers, left it; a further step of the turn that
     /// runs is asked as that one was, with another question.
     fn plan_of(&mut self, turn: TurnId, steered: Option<Arc<str>>) -> Option<Arc<TurnPlan>> {
@@ -365,6 +375,7 @@ impl Awake {
 
     /// Answers whoever holds the ticket; one who has gone needs no answer.
     fn answer(&mut self, ticket: Ticket, answer: Answer) {
+        self.debts.paid(ticket);
         match (self.answers.remove(&ticket), answer) {
             (Some(Waiter::Begin(turn, waiter)), Answer::Begun(begun)) => {
                 self.plans.remove(&turn);

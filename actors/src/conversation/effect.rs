@@ -14,8 +14,12 @@ use super::event::Ticket;
 pub enum Effect {
     /// Claim the Conversation in the Journal.
     Claim(Leftover),
-    /// Queue the batch; its outcome comes back as `Settled`.
-    Submit(Batch),
+    /// Queue the batch; its outcome comes back as `Settled`. From its commit on these answers are owed, whatever becomes of
+    /// this instance.
+    Submit {
+        batch: Batch,
+        owed: Vec<(Ticket, Answer)>,
+    },
     /// Spawn the turn: it gathers its context now and asks the Provider once it is released.
     Prepare {
         turn: TurnId,

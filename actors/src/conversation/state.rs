@@ -3,6 +3,7 @@
 
 mod asking;
 mod flights;
+mod owing;
 mod settling;
 mod standing;
 
@@ -37,6 +38,8 @@ pub struct Conversation {
     cause: Leftover,
     /// Asked before the claim was answered.
     early: Vec<Event>,
+    /// Answers to what an earlier instance had stored; whoever waits for one asks again.
+    owed: Vec<(Ticket, Answer)>,
     turn: Option<Box<Turn>>,
     /// Asked for with leave to stop what runs: it begins when that has ended.
     next: Option<Box<Next>>,
@@ -69,6 +72,7 @@ impl Conversation {
             claimed: false,
             cause,
             early: Vec::new(),
+            owed: Vec::new(),
             turn: None,
             next: None,
             queue: VecDeque::new(),
@@ -104,7 +108,14 @@ impl Conversation {
 
     /// Takes a fact in and answers what is to be done about it, in order.
     pub fn apply(&mut self, event: Event) -> Vec<Effect> {
+        if let Some(answer) = self.claimed.then(|| self.pay(&event)).flatten() {
+            return vec![answer];
+        }
         match event {
+            Event::Owed(owed) => {
+                self.owed = owed;
+                Vec::new()
+            }
             Event::Claimed(Ok(claimed)) => self.on_claimed(claimed),
             Event::Claimed(Err(error)) => self.on_unclaimed(error),
             early @ (Event::BeginAsked { .. }

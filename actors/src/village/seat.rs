@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     conversation::{
+        debts::Debts,
         frame_log::FrameLog,
         mailbox::ConversationMsg,
         vitals::{ActorState, LastError, Vitals},
@@ -62,6 +63,8 @@ pub struct Seat {
     last_error: Option<LastError>,
     last_activity: Option<Timestamp>,
     pub mark: Arc<Mark>,
+    /// Answers that failed actors have left owing.
+    pub debts: Arc<Debts>,
 }
 
 struct Sitting {
@@ -85,6 +88,7 @@ impl Seat {
             last_error: None,
             last_activity: None,
             mark,
+            debts: Arc::default(),
         }
     }
 

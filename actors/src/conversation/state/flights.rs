@@ -68,7 +68,7 @@ impl Conversation {
     }
 
     pub(super) fn send(&mut self, flight: InFlight) -> Effect {
-        let submit = Effect::Submit(flight.batch.clone());
+        let submit = self.submit(&flight);
         self.in_flight = Some(Box::new(flight));
         submit
     }

@@ -204,7 +204,7 @@ impl Conversation {
         if !self.claimed {
             return vec![Effect::Claim(self.cause)];
         }
-        self.in_flight.as_ref().map(|flight| Effect::Submit(flight.batch.clone())).into_iter().collect()
+        self.in_flight.as_deref().map(|flight| self.submit(flight)).into_iter().collect()
     }
 }
 

@@ -23,6 +23,8 @@ fn at(millis: i64) -> Timestamp {
 struct Desk {
     state: Conversation,
     submitted: Vec<Batch>,
+    /// By the newest of them.
+    owed: Vec<(Ticket, Answer)>,
     shown: Vec<(u64, Frame)>,
     told: Vec<ErrorCode>,
     answers: Vec<(Ticket, Answer)>,
@@ -43,6 +45,7 @@ impl Desk {
         let mut desk = Self {
             state,
             submitted: Vec::new(),
+            owed: Vec::new(),
             shown: Vec::new(),
             told: Vec::new(),
             answers: Vec::new(),
@@ -63,7 +66,10 @@ impl Desk {
     fn give(&mut self, event: Event) {
         for effect in self.state.apply(event) {
             match effect {
-                Effect::Submit(batch) => self.submitted.push(batch),
+                Effect::Submit { batch, owed } => {
+                    self.submitted.push(batch);
+                    self.owed = owed;
+                }
                 Effect::Publish(Published::Frames(frames)) => self.shown.extend(frames),
                 Effect::Publish(Published::Pieces { message, pieces }) => {
                     for (seq, piece) in pieces.iter() {
@@ -518,4 +524,5 @@ proptest! {
     }
 }
 
+mod owing;
 mod queue;
