@@ -14,6 +14,7 @@ pub mod queue;
 pub mod state;
 mod turn_state;
 pub mod vitals;
+mod waiters;
 
 pub use effect::{AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Effect, Published};
 pub use event::{Begin, Cast, Event, Intent, OnBusy, QueueChange, Select, Ticket};

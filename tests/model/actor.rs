@@ -66,6 +66,8 @@ pub struct Actor {
     pub planning: Option<(u64, Queued)>,
     /// Timers that have not run out.
     pub retries: usize,
+    /// When it wants to look at what the store has.
+    pub looks: Vec<i64>,
     /// Batches that were submitted, and not heard of.
     pub in_flight: usize,
     pub shutting_down: bool,
@@ -84,6 +86,7 @@ impl Actor {
             planned: None,
             planning: None,
             retries: 0,
+            looks: Vec::new(),
             in_flight: 0,
             shutting_down: false,
         };

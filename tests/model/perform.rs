@@ -73,6 +73,9 @@ impl World {
                 Effect::Answer(ticket, answer) => self.answered(number, ticket, answer).await?,
                 Effect::Wake { last_seq } => self.wake_log(last_seq),
                 Effect::RetryLater => actor.retries += 1,
+                Effect::LookLater(after) => {
+                    actor.looks.push(self.now + i64::try_from(after.as_millis()).unwrap_or(i64::MAX));
+                }
                 Effect::Quit(JournalError::Gone) => gone = true,
                 Effect::Quit(error) => {
                     self.tell(format!("  actor {number} fails: {error}"));

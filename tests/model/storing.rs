@@ -98,7 +98,23 @@ impl World {
             while self.write(Fate::Unavailable).await? {}
             while self.hear_one(false).await? {}
             self.now += i64::from(seconds) * 1_000 / 3;
+            self.look().await?;
             self.retry().await?;
+        }
+        Ok(())
+    }
+
+    /// Whoever wanted to look by now does.
+    pub async fn look(&mut self) -> Checked {
+        let now = self.now;
+        for number in self.actors.keys().copied().collect::<Vec<_>>() {
+            let Some(actor) = self.actors.get_mut(&number) else { continue };
+            let (due, later) = actor.looks.drain(..).partition(|at| *at <= now);
+            actor.looks = later;
+            let due: Vec<i64> = due;
+            for _ in due {
+                self.give(number, Event::LookDue { now: self.at() }).await?;
+            }
         }
         Ok(())
     }

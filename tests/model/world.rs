@@ -126,7 +126,7 @@ impl World {
             Happening::Outage { seconds } => self.outage(seconds).await,
             Happening::Wait { seconds } => {
                 self.now += i64::from(seconds) * 1_000;
-                Ok(())
+                self.look().await
             }
             Happening::Kill => self.kill().await,
             Happening::Restart => self.restart().await,

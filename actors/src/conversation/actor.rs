@@ -12,12 +12,13 @@ use tokio::sync::oneshot;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken};
 
 use super::{
-    AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Conversation, Effect, Event, Published, Ticket,
+    Conversation, Effect, Event, Published,
     debts::Debts,
     effect::CancelReason,
     frame_log::FrameLog,
     mailbox::ConversationMsg,
     vitals::{Pulse, Vitals},
+    waiters::{Waiter, Waiters},
 };
 use crate::{
     policy::outcome::Ending,
@@ -67,8 +68,7 @@ pub struct Awake {
     conversation: Conversation,
     log: Arc<FrameLog>,
     pulse: Pulse,
-    answers: HashMap<Ticket, Waiter>,
-    debts: Arc<Debts>,
+    waiters: Waiters,
     /// Plans of turns that were asked for; gone with their answer.
     plans: HashMap<TurnId, Box<TurnPlan>>,
     /// The search for who answers what is being taken up, and what it found.
@@ -76,13 +76,6 @@ pub struct Awake {
     planned: Option<Box<TurnPlan>>,
     running: Option<Running>,
     shutting_down: bool,
-}
-
-enum Waiter {
-    Begin(TurnId, oneshot::Sender<Result<Begun, BeginRefusal>>),
-    Abort(oneshot::Sender<Result<Aborted, AbortRefusal>>),
-    Resume(oneshot::Sender<Result<Begun, BeginRefusal>>),
-    Change(oneshot::Sender<Result<(), ChangeRefusal>>),
 }
 
 /// The turn's task. Dropping it ends it at once.
@@ -119,8 +112,7 @@ impl Actor for ConversationActor {
             conversation,
             log: waking.log,
             pulse: Pulse::new(waking.vitals),
-            answers: HashMap::new(),
-            debts: waking.debts,
+            waiters: Waiters::new(waking.debts),
             plans: HashMap::new(),
             planning: None,
             planned: None,
@@ -153,23 +145,23 @@ impl ConversationActor {
             ConversationMsg::Begin { ticket, mut begin, plan, answer, permit: _ } => {
                 begin.now = now;
                 awake.plans.insert(begin.turn, plan);
-                awake.answers.insert(ticket, Waiter::Begin(begin.turn, answer));
+                let ticket = awake.waiters.add(ticket, Waiter::Begin(begin.turn, answer));
                 Event::BeginAsked { begin, ticket }
             }
             ConversationMsg::Abort { ticket, turn, answer, permit: _ } => {
-                awake.answers.insert(ticket, Waiter::Abort(answer));
+                let ticket = awake.waiters.add(ticket, Waiter::Abort(answer));
                 Event::AbortAsked { turn, ticket, now }
             }
             ConversationMsg::Change { ticket, change, answer, permit: _ } => {
-                awake.answers.insert(ticket, Waiter::Change(answer));
+                let ticket = awake.waiters.add(ticket, Waiter::Change(answer));
                 Event::ChangeAsked { change, ticket, now }
             }
             ConversationMsg::Resume { ticket, answer, permit: _ } => {
-                awake.answers.insert(ticket, Waiter::Resume(answer));
+                let ticket = awake.waiters.add(ticket, Waiter::Resume(answer));
                 Event::ResumeAsked { ticket }
             }
             ConversationMsg::Select { ticket, select, answer, permit: _ } => {
-                awake.answers.insert(ticket, Waiter::Change(answer));
+                let ticket = awake.waiters.add(ticket, Waiter::Change(answer));
                 Event::SelectAsked { select, ticket, now }
             }
             ConversationMsg::Planned { attempt, outcome } => {
@@ -185,12 +177,13 @@ impl ConversationActor {
             }
             ConversationMsg::Claimed(result) => {
                 // What the earlier instance had on its way is stored or refused by now: the Journal keeps its order.
-                let owed = awake.conversation.apply(Event::Owed(awake.debts.left()));
+                let owed = awake.conversation.apply(Event::Owed(awake.waiters.debts.left()));
                 self.perform(myself, awake, owed)?;
                 Event::Claimed(result)
             }
             ConversationMsg::Settled(outcome) => Event::Settled { outcome, now },
             ConversationMsg::RetryDue => Event::RetryDue,
+            ConversationMsg::LookDue => Event::LookDue { now },
             ConversationMsg::Retire => {
                 if awake.conversation.is_idle() {
                     myself.stop(None);
@@ -221,7 +214,7 @@ impl ConversationActor {
             match effect {
                 Effect::Claim(cause) => self.claim(myself, awake.id, cause),
                 Effect::Submit { batch, owed } => {
-                    let (actor, debts) = (myself.clone(), Arc::clone(&awake.debts));
+                    let (actor, debts) = (myself.clone(), Arc::clone(&awake.waiters.debts));
                     let done = move |outcome: Result<(), JournalError>| {
                         if outcome.is_ok() {
                             debts.owe(owed);
@@ -260,9 +253,14 @@ impl ConversationActor {
                         self.ports.observer.shown(added);
                     }
                 }
-                Effect::Answer(ticket, answer) => awake.answer(ticket, answer),
+                Effect::Answer(ticket, answer) => {
+                    if let Some(turn) = awake.waiters.answer(ticket, answer) {
+                        awake.plans.remove(&turn);
+                    }
+                }
                 Effect::Wake { last_seq } => awake.log.wake(last_seq),
                 Effect::RetryLater => drop(myself.send_after(RETRY_AFTER, || ConversationMsg::RetryDue)),
+                Effect::LookLater(after) => drop(myself.send_after(after, || ConversationMsg::LookDue)),
                 Effect::Quit(JournalError::Gone) => myself.stop(Some("the conversation is gone".to_owned())),
                 Effect::Quit(error) => return Err(error.into()),
             }
@@ -371,23 +369,6 @@ impl Awake {
         }
         let plan = self.plans.remove(&turn).or_else(|| self.planned.take())?;
         Some(Arc::new(*plan))
-    }
-
-    /// Answers whoever holds the ticket; one who has gone needs no answer.
-    fn answer(&mut self, ticket: Ticket, answer: Answer) {
-        self.debts.paid(ticket);
-        match (self.answers.remove(&ticket), answer) {
-            (Some(Waiter::Begin(turn, waiter)), Answer::Begun(begun)) => {
-                self.plans.remove(&turn);
-                reply(waiter, begun);
-            }
-            (Some(Waiter::Abort(waiter)), Answer::Aborted(aborted)) => reply(waiter, aborted),
-            (Some(Waiter::Resume(waiter)), Answer::Begun(begun)) => reply(waiter, begun),
-            (Some(Waiter::Change(waiter)), Answer::Changed(changed)) => reply(waiter, changed),
-            (waiter, answer) => {
-                tracing::error!(?ticket, ?answer, known = waiter.is_some(), "an answer for nobody");
-            }
-        }
     }
 
     fn release(&mut self, turn: TurnId) {

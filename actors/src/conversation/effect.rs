@@ -1,6 +1,6 @@
 //! Duties that a Conversation returns to its actor.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     policy::window::Said,
@@ -62,6 +62,8 @@ pub enum Effect {
         last_seq: u64,
     },
     RetryLater,
+    /// Look after so long whether the batch in flight is still on its way: `LookDue`.
+    LookLater(Duration),
     /// This instance can't go on; the Village decides what follows.
     Quit(JournalError),
 }

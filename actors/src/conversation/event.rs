@@ -44,6 +44,8 @@ pub enum Event {
     SelectAsked { select: Box<Select>, ticket: Ticket, now: Timestamp },
     /// Time to try the claim, or the batch in flight, again.
     RetryDue,
+    /// Time to look whether the batch in flight is still on its way.
+    LookDue { now: Timestamp },
     /// The Player gave another title, or took it away.
     Renamed { title: Option<String> },
     /// The Conversation was deleted.
@@ -66,6 +68,7 @@ impl Event {
             | Self::Settled { .. }
             | Self::Planned { .. }
             | Self::RetryDue
+            | Self::LookDue { .. }
             | Self::Renamed { .. }
             | Self::Deleted => None,
         }

@@ -57,6 +57,8 @@ pub enum ConversationMsg {
     Settled(Result<(), JournalError>),
     /// From the actor itself, a while after the store refused.
     RetryDue,
+    /// From the actor itself: whether what went to the store before is still on its way.
+    LookDue,
     /// From the Village: sleep, if there is nothing to do.
     Retire,
     /// From the Village: the process is being stopped; end what runs.

@@ -50,14 +50,18 @@ pub struct Conversation {
     taking_up: Option<Box<TakingUp>>,
     attempts: u64,
     in_flight: Option<Box<InFlight>>,
-    /// Since when the batch in flight has been refused by the store.
+    /// Set while the store does not take the batch in flight.
     trouble: Option<Trouble>,
+    /// A look at the batch in flight is due some time.
+    looking: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Trouble {
-    since: Timestamp,
-    cancelled: bool,
+enum Trouble {
+    /// It was refused, and is tried again.
+    Refused,
+    /// That has been so for long, or nothing was heard of it: the turn is stopped, and nobody is kept waiting.
+    OutOfPatience,
 }
 
 impl Conversation {
@@ -81,6 +85,7 @@ impl Conversation {
             attempts: 0,
             in_flight: None,
             trouble: None,
+            looking: false,
         };
         (state, vec![Effect::Claim(cause)])
     }
@@ -148,6 +153,7 @@ impl Conversation {
             Event::Settled { outcome: Ok(()), now } => self.on_committed(now),
             Event::Settled { outcome: Err(error), now } => self.on_refused(error, now),
             Event::RetryDue => self.on_retry(),
+            Event::LookDue { now } => self.on_look(now),
             Event::Renamed { title } => {
                 self.title = title;
                 Vec::new()

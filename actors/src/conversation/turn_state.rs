@@ -140,6 +140,8 @@ impl Turn {
 #[derive(Debug, Clone, PartialEq)]
 pub struct InFlight {
     pub batch: Batch,
+    /// When the Journal was asked for the first time.
+    pub since: Timestamp,
     pub publish: Vec<Published>,
     pub then: Then,
 }

@@ -6,7 +6,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
         mpsc,
     },
     time::Duration,
@@ -40,6 +40,8 @@ use crate::{FaultyJournal, Onlooker, ScriptedProvider};
 #[derive(Debug, Default)]
 pub struct TestClock {
     panics: AtomicBool,
+    /// Milliseconds that it is ahead of the machine's.
+    ahead: AtomicI64,
     holds: Mutex<Option<(oneshot::Sender<()>, mpsc::Receiver<()>)>>,
 }
 
@@ -66,6 +68,11 @@ impl TestClock {
         self.panics.store(true, Ordering::SeqCst);
     }
 
+    /// From now on it is so far ahead of where it was.
+    pub fn advance(&self, by: Duration) {
+        self.ahead.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+
     /// The next one who asks for the time waits until the test lets him go. For runtimes with threads to spare.
     pub fn hold_next(&self) -> HeldUp {
         let (holding, held) = oneshot::channel();
@@ -84,7 +91,7 @@ impl Clock for TestClock {
             // The test may have failed meanwhile.
             let (Ok(()) | Err(_)) = going_on.recv();
         }
-        SystemClock.now()
+        SystemClock.now().plus_millis(self.ahead.load(Ordering::SeqCst))
     }
 }
 

@@ -29,19 +29,19 @@ impl Conversation {
         while self.in_flight.is_none() {
             // Before what was to wait for it is stored: if it is refused, that need not wait.
             if self.turn.is_none() && self.next.is_some() {
-                effects.extend(self.begin_next());
+                effects.extend(self.begin_next(now));
                 continue;
             }
             self.no_need_to_wait();
             if let Some(asked) = self.changes.pop_front() {
-                effects.extend(self.stage_change(asked));
+                effects.extend(self.stage_change(asked, now));
                 continue;
             }
             let flight = match self.turn.as_ref().map(|turn| (turn.ending.clone(), turn.pending.is_empty())) {
                 Some((Some(ending), _)) => self.ending_flight(&ending, now),
                 Some((None, false)) => self.append_flight(now),
                 Some((None, true)) => None,
-                None => match self.begin_next() {
+                None => match self.begin_next(now) {
                     begun if begun.is_empty() => None,
                     begun => {
                         effects.extend(begun);
@@ -52,6 +52,7 @@ impl Conversation {
             let Some(flight) = flight else { break };
             effects.push(self.send(flight));
         }
+        effects.extend(self.look_later(now));
         effects
     }
 
@@ -74,7 +75,7 @@ impl Conversation {
     }
 
     /// A change that changes nothing is refused at once.
-    fn stage_change(&mut self, asked: Asked) -> Option<Effect> {
+    fn stage_change(&mut self, asked: Asked, now: Timestamp) -> Option<Effect> {
         let desk = Desk {
             conversation: self.id,
             cursor: self.last_seq,
@@ -89,6 +90,7 @@ impl Conversation {
         };
         let flight = InFlight {
             batch: self.batch(staged.last_seq, std::mem::take(&mut staged.writes)),
+            since: now,
             publish: vec![Published::Frames(std::mem::take(&mut staged.frames))],
             then: Then::Changed { staged: Box::new(staged), asked: Box::new(asked) },
         };
@@ -96,28 +98,29 @@ impl Conversation {
     }
 
     /// Nothing runs: what asked for it begins, else what is being taken up.
-    fn begin_next(&mut self) -> Vec<Effect> {
+    fn begin_next(&mut self, now: Timestamp) -> Vec<Effect> {
         if let Some(next) = self.next.take() {
             let Next { begin, waiters } = *next;
             if is_stale(&begin.intent, self.last_seq) {
                 return waiters.into_iter().flat_map(|ticket| begun(ticket, BeginRefusal::Stale)).collect();
             }
-            return self.admit(*begin, waiters);
+            return self.admit(*begin, waiters, now);
         }
         let Some(taking_up) = self.taking_up.take_if(|taking_up| taking_up.cast.is_some()) else { return Vec::new() };
         match taking_up.cast {
-            Some((cast, now)) => self.admit(taken_up(taking_up.item, cast, now), taking_up.waiters),
+            Some((cast, at)) => self.admit(taken_up(taking_up.item, cast, at), taking_up.waiters, now),
             None => Vec::new(),
         }
     }
 
-    fn admit(&mut self, begin: Begin, waiters: Vec<Ticket>) -> Vec<Effect> {
+    fn admit(&mut self, begin: Begin, waiters: Vec<Ticket>, now: Timestamp) -> Vec<Effect> {
         let turn = begin.turn;
         let before_position = before_position(self.place(), &begin.intent);
         let admitted = admit(self.place(), begin, waiters);
         self.turn = Some(Box::new(admitted.turn));
         let submit = self.send(InFlight {
             batch: self.batch(admitted.last_seq, admitted.writes),
+            since: now,
             publish: vec![Published::Frames(admitted.frames)],
             then: Then::Admitted { player: admitted.player, title: admitted.title },
         });
@@ -133,7 +136,7 @@ impl Conversation {
             writes.push(Write::Fold { message: turn.message, body: Arc::new(turn.body.clone()), through: seq });
         }
         let taken = std::mem::take(&mut turn.reporting);
-        Some(InFlight { batch: self.batch(seq, writes), publish, then: Then::Appended { taken } })
+        Some(InFlight { batch: self.batch(seq, writes), since: now, publish, then: Then::Appended { taken } })
     }
 
     /// The last pieces, what closes open calls, and the finish: one transaction. When the reply is complete and something
@@ -215,7 +218,7 @@ impl Conversation {
         }
         publish.push(Published::Frames(frames));
         writes.push(Write::Touch { updated_at: now, title: None });
-        Some(InFlight { batch: self.batch(seq, writes), publish, then })
+        Some(InFlight { batch: self.batch(seq, writes), since: now, publish, then })
     }
 
     /// What stands in a variant's place leaves, and what left with the variant comes back: one transaction.
@@ -239,6 +242,7 @@ impl Conversation {
             vec![Write::Supersede { left }, Write::Restore { back }, Write::Touch { updated_at: now, title: None }];
         let flight = InFlight {
             batch: self.batch(seq, writes),
+            since: now,
             publish: vec![Published::Frames(shown)],
             then: Then::Selected { ticket },
         };

@@ -1,6 +1,6 @@
 //! What follows when the batch in flight is stored, or is not.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     policy::{outcome, window::Said},
@@ -19,7 +19,7 @@ use super::{
     asking::begun,
 };
 
-/// A Provider is cancelled when the store has not committed for so long.
+/// A Provider is cancelled when the store has had a batch for so long.
 pub(super) const STORE_PATIENCE_MS: i64 = 10_000;
 
 impl Conversation {
@@ -172,17 +172,50 @@ impl Conversation {
     }
 
     fn in_trouble(&mut self, now: Timestamp) -> Vec<Effect> {
-        let trouble = self.trouble.get_or_insert(Trouble { since: now, cancelled: false });
-        let patience_over = now.as_millis() - trouble.since.as_millis() >= STORE_PATIENCE_MS;
+        self.trouble.get_or_insert(Trouble::Refused);
+        let mut effects = self.lose_patience(now);
+        effects.push(Effect::RetryLater);
+        effects
+    }
+
+    /// A store may also say nothing at all.
+    pub(super) fn on_look(&mut self, now: Timestamp) -> Vec<Effect> {
+        self.looking = false;
+        let mut effects = self.lose_patience(now);
+        effects.extend(self.look_later(now));
+        effects
+    }
+
+    /// While a turn waits for the store somebody looks how long that takes; one look at a time, however many batches.
+    pub(super) fn look_later(&mut self, now: Timestamp) -> Option<Effect> {
+        let left = STORE_PATIENCE_MS - self.turn_waits_for(now)?;
+        if self.looking || self.trouble == Some(Trouble::OutOfPatience) {
+            return None;
+        }
+        self.looking = true;
+        Some(Effect::LookLater(Duration::from_millis(u64::try_from(left).unwrap_or_default())))
+    }
+
+    /// For how long the store has had the batch that the running turn waits for. An admission is its asker's affair: its
+    /// Provider is not asked before.
+    fn turn_waits_for(&self, now: Timestamp) -> Option<i64> {
+        let flight = self.in_flight.as_ref().filter(|_| self.turn.is_some())?;
+        let waits = !matches!(flight.then, Then::Admitted { .. });
+        waits.then(|| now.as_millis() - flight.since.as_millis())
+    }
+
+    /// The turn stops when the store has had its batch for too long. What is stored of it stays, and it ends when the store is
+    /// back.
+    fn lose_patience(&mut self, now: Timestamp) -> Vec<Effect> {
+        let over = self.turn_waits_for(now).is_some_and(|waited| waited >= STORE_PATIENCE_MS);
         let mut effects = Vec::new();
-        if let Some(turn) = self.turn.as_mut().filter(|_| patience_over && !trouble.cancelled) {
-            trouble.cancelled = true;
+        if let Some(turn) = self.turn.as_mut().filter(|_| over && self.trouble != Some(Trouble::OutOfPatience)) {
+            self.trouble = Some(Trouble::OutOfPatience);
             turn.stopped.get_or_insert(CancelReason::StoreUnavailable);
             effects.push(Effect::Cancel(turn.id, CancelReason::StoreUnavailable));
             effects.push(Effect::Tell { turn: turn.id, message: turn.message, error: outcome::store_unavailable() });
             effects.extend(self.refuse_waiting());
         }
-        effects.push(Effect::RetryLater);
         effects
     }
 
