@@ -244,6 +244,7 @@ impl Village {
         if !blameless && !seat.may_restart(Instant::now(), INTENSITY) {
             tracing::error!(%conversation, "it failed too often and is quarantined");
             self.ports.observer.actor_quarantined();
+            seat.tell_of_quarantine();
             self.end_without_actor(myself, conversation, Leftover::Quarantined);
             return;
         }

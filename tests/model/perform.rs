@@ -60,7 +60,7 @@ impl World {
                 Effect::Publish(published) => self.publish(published).await?,
                 Effect::Tell { turn, message, error } => {
                     self.tell(format!("  whoever watches is told {:?}", error.code));
-                    self.log.tell(&Frame::Error { turn_id: turn, message_id: message, error });
+                    self.log.tell(&Frame::Error { turn_id: Some(turn), message_id: Some(message), error });
                     self.changes += 1;
                 }
                 // What the next request is told is not what this is about.

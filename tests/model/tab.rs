@@ -247,7 +247,7 @@ impl Tab {
             Frame::Finish(finish) => count_ends(self.name, &mut connection.ends, finish)?,
             // Not transcript. One that is told of a stored Message is within a replay.
             Frame::Error { message_id, error, .. }
-                if !moves && error.code == ErrorCode::StoreUnavailable && connection.replayed != Some(*message_id) =>
+                if !moves && error.code == ErrorCode::StoreUnavailable && connection.replayed != *message_id =>
             {
                 return Ok(());
             }

@@ -7,6 +7,7 @@ mod cursor;
 mod full;
 mod gates;
 mod metrics;
+mod quarantine;
 mod queue;
 mod resume;
 mod several;

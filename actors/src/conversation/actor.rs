@@ -244,7 +244,7 @@ impl ConversationActor {
                 }
                 Effect::Publish(published) => self.publish(awake, &published),
                 Effect::Tell { turn, message, error } => {
-                    awake.log.tell(&Frame::Error { turn_id: turn, message_id: message, error });
+                    awake.log.tell(&Frame::Error { turn_id: Some(turn), message_id: Some(message), error });
                 }
                 Effect::Recall(said) => self.ports.windows.recall(awake.id, said),
                 Effect::ForgetWindow => self.ports.windows.forget(awake.id),

@@ -64,7 +64,7 @@ impl FrameLog {
 
     /// A reader that is woken by what comes from now on.
     pub fn watch(&self) -> Watcher {
-        let told = self.log.borrow().told;
+        let told = self.log.borrow().heard();
         let watcher = Watcher { log: self.log.subscribe(), position: self.positions.join(), told };
         self.arrivals.notify_waiters();
         watcher
@@ -181,10 +181,28 @@ impl FrameLog {
 
     /// Something that is no transcript, for whoever watches now.
     pub fn tell(&self, frame: &Frame) {
+        self.say(frame, false);
+    }
+
+    /// Likewise, and for whoever comes before it is taken back.
+    pub fn tell_all(&self, frame: &Frame) {
+        self.say(frame, true);
+    }
+
+    /// What everybody was told does not hold any more: who comes now hears nothing of it.
+    pub fn take_back(&self) {
+        self.log.send_if_modified(|log| {
+            log.stands = false;
+            false
+        });
+    }
+
+    fn say(&self, frame: &Frame, stands: bool) {
         let line = Line { seq: None, json: log::to_json(frame), ends: None };
         self.log.send_modify(|log| {
             log.told += 1;
             log.telling = Some(line);
+            log.stands = stands;
         });
     }
 

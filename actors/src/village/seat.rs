@@ -16,8 +16,9 @@ use crate::{
         mailbox::ConversationMsg,
         vitals::{ActorState, LastError, Vitals},
     },
+    policy::outcome::quarantined,
     ports::journal::{Claimed, JournalError},
-    vocabulary::{ConversationId, Timestamp},
+    vocabulary::{ConversationId, Frame, Timestamp},
 };
 
 /// How the Engine reaches a Conversation.
@@ -215,12 +216,18 @@ impl Seat {
         !self.quarantined
     }
 
+    /// Whoever watches is told why nothing goes on here, also where no turn ends with it.
+    pub fn tell_of_quarantine(&self) {
+        self.log.tell_all(&Frame::Error { turn_id: None, message_id: None, error: quarantined() });
+    }
+
     /// Lets the Conversation be woken again.
     pub fn release(&mut self) -> Intervention {
         if !self.quarantined {
             return Intervention::NotQuarantined;
         }
         self.quarantined = false;
+        self.log.take_back();
         self.restarts.clear();
         self.mark.touch();
         Intervention::Done

@@ -14,10 +14,11 @@ pub enum Frame {
     Start(Start),
     /// A Part or a piece of one; text and reasoning append, every other kind replaces.
     Part { message_id: MessageId, index: u32, part: Part },
-    /// Something that the Player must be told. One a Message; the last wins.
+    /// Something that the Player must be told. One a Message; the last wins. None: it is about the whole Conversation, and no
+    /// transcript.
     Error {
-        turn_id: TurnId,
-        message_id: MessageId,
+        turn_id: Option<TurnId>,
+        message_id: Option<MessageId>,
         #[serde(flatten)]
         error: MessageError,
     },

@@ -24,6 +24,8 @@ pub struct Log {
     /// Number and JSON of the last thing told without an id.
     pub told: u64,
     pub telling: Option<Line>,
+    /// It holds for who comes later, too.
+    pub stands: bool,
     pub closing: Option<Closing>,
     /// JSON of whole frames, and JSON-escaped text of pieces, one behind the other: adjacent pieces of one run are one
     /// slice.
@@ -65,6 +67,11 @@ impl Log {
         self.runs = Vec::new();
         self.run_of = None;
         self.near = Default::default();
+    }
+
+    /// Up to which number a reader that comes now needs not be told.
+    pub fn heard(&self) -> u64 {
+        self.told - u64::from(self.stands)
     }
 
     /// Called before frames are appended: readers who had everything stand here.

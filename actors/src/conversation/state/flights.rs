@@ -162,7 +162,7 @@ impl Conversation {
         let mut frames = Vec::new();
         if let Some(error) = verdict.error.clone() {
             seq += 1;
-            frames.push((seq, Frame::Error { turn_id: turn.id, message_id: turn.message, error }));
+            frames.push((seq, Frame::Error { turn_id: Some(turn.id), message_id: Some(turn.message), error }));
         }
         seq += 1;
         let stamp = ConversationStamp { title, updated_at: now };
