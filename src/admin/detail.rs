@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use axum::{extract::State, response::IntoResponse};
-use hamlet_actors::vocabulary::{ConversationId, Timestamp};
+use hamlet_actors::{
+    village::ActorView,
+    vocabulary::{ConversationId, Timestamp},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -82,7 +85,11 @@ pub async fn show(
         .await?;
     let messages: Vec<MessageOut> =
         newest.into_iter().map(|message| text::message(message, &running, reading)).collect();
-    let actor = actor.unwrap_or_else(|| asleep(id, &stored));
+    let actor = match actor {
+        Some(actor) if actor.is_awake() => actor,
+        Some(watched) => ActorView { queue: stored.queued, ..watched },
+        None => asleep(id, &stored),
+    };
     if reading == Reading::Text {
         audit::reading(&app, &who, id, messages.len()).await?;
     }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     policy::{outcome, window::Said},
-    ports::journal::{JournalError, NewMessage},
+    ports::journal::{JournalError, NewMessage, Queued},
     vocabulary::{MessageStatus, Role, Timestamp},
 };
 
@@ -163,6 +163,11 @@ impl Conversation {
             let aborted = Answer::Aborted(Err(AbortRefusal::Store(error.clone())));
             effects.extend(turn.abort_waiters.iter().map(|ticket| Effect::Answer(*ticket, aborted.clone())));
             effects.push(Effect::Cancel(turn.id, CancelReason::StoreUnavailable));
+            // It cannot be stored with the text, which waits on.
+            let waits = self.queue.iter().find(|item| item.turn == turn.id);
+            let told =
+                |item: &Queued| Effect::Tell { turn: item.turn, message: item.message, error: outcome::not_taken_up() };
+            effects.extend(waits.map(told));
         }
         if !may_go_on(&error) {
             effects.extend(self.refuse_everybody(&error));

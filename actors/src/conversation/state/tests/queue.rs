@@ -481,6 +481,27 @@ fn a_text_that_nobody_can_answer_is_told_from_its_beginning() {
 }
 
 #[test]
+fn a_text_whose_turn_the_store_refuses_waits_on_and_whoever_watches_is_told() {
+    let mut desk = Desk::running();
+    desk.say_when_busy(2, "next", OnBusy::Enqueue);
+    desk.settle(Ok(()));
+    desk.end(1, "", complete());
+    desk.settle(Ok(()));
+    desk.cast(Ok(()));
+    desk.settle(unavailable());
+    assert_eq!(desk.told, [ErrorCode::StoreUnavailable]);
+    assert_eq!(desk.said().last(), Some(&("next".to_owned(), MessageStatus::Queued)));
+    assert!(desk.state.is_idle(), "the queue is paused");
+    let ticket = desk.resume();
+    desk.cast(Ok(()));
+    desk.settle(unavailable());
+    assert!(matches!(desk.answer(ticket), Some(Answer::Begun(Err(BeginRefusal::Store(_))))));
+    desk.say(3, "hello?");
+    desk.settle(unavailable());
+    assert_eq!(desk.told.len(), 2, "who sends is answered, and no tab is told of a text that it never saw");
+}
+
+#[test]
 fn a_store_that_cannot_commit_refuses_the_change_and_keeps_the_queue() {
     let mut desk = Desk::running();
     let ticket = desk.say_when_busy(2, "next", OnBusy::Enqueue);
