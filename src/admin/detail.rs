@@ -21,6 +21,7 @@ use crate::{
     http::{
         error::ApiError,
         extract::{Id, Query},
+        transcript::fold,
     },
     store::{messages, oversight},
 };
@@ -71,7 +72,7 @@ pub async fn show(
     let actor = app.engine.actor(id).await?;
     // The log first, then the store, as for a transcript: what ends in between is in the store.
     let running = match actor {
-        Some(_) => text::running(&*app.engine.log(id).await?),
+        Some(_) => app.engine.log(id).await?.snapshot().map_or_else(Vec::new, |(stretches, _)| fold(&stretches)),
         // Where nobody is, none is to be made by looking.
         None => Vec::new(),
     };

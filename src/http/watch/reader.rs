@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hamlet_actors::{
     conversation::frame_log::{Closing, FrameLog, Line, Look, Stretch, Watcher},
-    vocabulary::{ConversationId, ConversationStamp, MessageId, PlayerId, TurnId},
+    vocabulary::{ConversationId, ConversationStamp, Frame, MessageId, PlayerId, TurnId},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -244,10 +244,9 @@ fn lines(stored: Stored, stamp: &ConversationStamp) -> Vec<Line> {
     let (last_seq, turn) = (stored.last_seq, stored.terminal.then_some(stored.message.turn_id));
     let frames = replay::frames(stored, stamp);
     let last = frames.len().saturating_sub(1);
-    let line = |(at, frame)| {
+    let line = |(at, frame): (usize, Frame)| {
         let (seq, ends) = if at == last { (Some(last_seq), turn) } else { (None, None) };
-        // A frame is plain data: writing it to memory does not fail.
-        Line { seq, json: serde_json::to_vec(&frame).unwrap_or_default(), ends }
+        Line { seq, json: frame.to_json(), ends }
     };
     frames.into_iter().enumerate().map(line).collect()
 }

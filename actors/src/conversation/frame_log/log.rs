@@ -92,7 +92,7 @@ impl Log {
         match frame {
             Frame::Part { message_id, index, part } => self.push_part(seq, *message_id, *index, part),
             frame => {
-                self.bytes.extend_from_slice(&to_json(frame));
+                self.bytes.extend_from_slice(&frame.to_json());
                 self.run_of = None;
                 let ends = match frame {
                     Frame::Finish(finish) if finish.turn.state == TurnState::Ended => Some(finish.turn.id),
@@ -120,7 +120,7 @@ impl Log {
             Part::Reasoning { text, redacted: false } => (Kind::Reasoning, text),
             whole => {
                 let frame = Frame::Part { message_id: message, index, part: whole.clone() };
-                self.bytes.extend_from_slice(&to_json(&frame));
+                self.bytes.extend_from_slice(&frame.to_json());
                 self.run_of = None;
                 self.push_entry(seq, None, None);
                 return;
@@ -223,9 +223,4 @@ fn escape_into(bytes: &mut Vec<u8>, text: &str) {
         bytes.pop();
         bytes.remove(start);
     }
-}
-
-pub fn to_json(frame: &Frame) -> Vec<u8> {
-    // Frames are plain values with string keys: writing them to memory does not fail.
-    serde_json::to_vec(frame).unwrap_or_default()
 }
