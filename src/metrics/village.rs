@@ -66,7 +66,11 @@ impl VillageMetrics {
             "Messages that wait for their turn in the store, whoever is awake; counted every ten seconds at most",
             self.stored.clone(),
         );
-        registry.register("mailbox_depth", "Requests that wait in actors' mailboxes", self.waiting.clone());
+        registry.register(
+            "mailbox_depth",
+            "Requests that wait for their Conversation, in mailboxes or for an answer",
+            self.waiting.clone(),
+        );
         registry.register_with_unit(
             "frames_held",
             "Frames of running turns in memory",

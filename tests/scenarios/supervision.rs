@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hamlet_actors::{
     conversation::vitals::ActorState,
+    engine::Engine,
     vocabulary::{ErrorCode, Frame, MessageStatus, Transcript},
 };
 use hamlet_test_support::{Fault, Point, StoppedClock, TestVillage};
@@ -132,6 +133,33 @@ async fn a_commit_that_hangs_lets_the_provider_go_and_the_turn_ends_when_the_sto
         (stored.status, stored.error.map(|error| error.code)),
         (MessageStatus::Failed, Some(ErrorCode::StoreUnavailable))
     );
+}
+
+#[tokio::test]
+async fn so_many_may_wait_for_an_answer_and_the_next_is_told_so() {
+    let village = TestVillage::new().await;
+    let held = village.journal.hold(Point::Admission);
+    let (engine, conversation) = (village.engine.clone(), village.conversation);
+    let (begin, plan) = village.say_with("Hello");
+    let saying = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.begin(conversation, begin, plan).await }
+    });
+    let batch = held.await.unwrap();
+    let stop = move |engine: Engine| async move { engine.abort(conversation, None).await };
+    let stopping: Vec<_> = (1..64).map(|_| tokio::spawn(stop(engine.clone()))).collect();
+    let depth = async || engine.actor(conversation).await.unwrap().unwrap().mailbox.unwrap().depth;
+    while depth().await < 64 {
+        tokio::task::yield_now().await;
+    }
+    let refused = engine.abort(conversation, None).await;
+    assert_eq!(refused.map_err(|error| error.code()), Err(ErrorCode::MailboxFull));
+    batch.release();
+    saying.await.unwrap().unwrap();
+    for stopped in stopping {
+        assert!(stopped.await.unwrap().unwrap().aborted);
+    }
+    assert_eq!(depth().await, 0);
 }
 
 #[tokio::test]

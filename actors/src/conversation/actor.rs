@@ -142,26 +142,26 @@ impl ConversationActor {
     ) -> Result<(), ActorProcessingErr> {
         let now = self.ports.clock.now();
         let event = match message {
-            ConversationMsg::Begin { ticket, mut begin, plan, answer, permit: _ } => {
+            ConversationMsg::Begin { ticket, mut begin, plan, answer, permit } => {
                 begin.now = now;
                 awake.plans.insert(begin.turn, plan);
-                let ticket = awake.waiters.add(ticket, Waiter::Begin(begin.turn, answer));
+                let ticket = awake.waiters.add(ticket, Waiter::Begin(begin.turn, answer), permit);
                 Event::BeginAsked { begin, ticket }
             }
-            ConversationMsg::Abort { ticket, turn, answer, permit: _ } => {
-                let ticket = awake.waiters.add(ticket, Waiter::Abort(answer));
+            ConversationMsg::Abort { ticket, turn, answer, permit } => {
+                let ticket = awake.waiters.add(ticket, Waiter::Abort(answer), permit);
                 Event::AbortAsked { turn, ticket, now }
             }
-            ConversationMsg::Change { ticket, change, answer, permit: _ } => {
-                let ticket = awake.waiters.add(ticket, Waiter::Change(answer));
+            ConversationMsg::Change { ticket, change, answer, permit } => {
+                let ticket = awake.waiters.add(ticket, Waiter::Change(answer), permit);
                 Event::ChangeAsked { change, ticket, now }
             }
-            ConversationMsg::Resume { ticket, answer, permit: _ } => {
-                let ticket = awake.waiters.add(ticket, Waiter::Resume(answer));
+            ConversationMsg::Resume { ticket, answer, permit } => {
+                let ticket = awake.waiters.add(ticket, Waiter::Resume(answer), permit);
                 Event::ResumeAsked { ticket }
             }
-            ConversationMsg::Select { ticket, select, answer, permit: _ } => {
-                let ticket = awake.waiters.add(ticket, Waiter::Change(answer));
+            ConversationMsg::Select { ticket, select, answer, permit } => {
+                let ticket = awake.waiters.add(ticket, Waiter::Change(answer), permit);
                 Event::SelectAsked { select, ticket, now }
             }
             ConversationMsg::Planned { attempt, outcome } => {

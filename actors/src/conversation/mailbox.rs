@@ -10,7 +10,7 @@ use crate::{
     vocabulary::{Delta, MessageError, TurnId, Usage},
 };
 
-/// Messages from outside take a permit of the bounded mailbox, and carry the ticket under which their sender asks again if
+/// Messages from outside hold a permit of the bounded mailbox until they are answered, and carry the ticket under which their sender asks again if
 /// this instance fails; the turn's and the Journal's reports need neither.
 pub enum ConversationMsg {
     /// From the Engine: begin a turn. Answered after its admission is committed or refused. Too late (the actor is going):

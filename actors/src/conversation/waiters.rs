@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::{
     debts::Debts,
@@ -18,8 +18,9 @@ pub enum Waiter {
     Change(oneshot::Sender<Result<(), ChangeRefusal>>),
 }
 
+/// Each holds its permit of the bounded mailbox until it is answered: so many ask at a time, wherever they wait.
 pub struct Waiters {
-    waiting: HashMap<Ticket, Waiter>,
+    waiting: HashMap<Ticket, (Waiter, OwnedSemaphorePermit)>,
     pub debts: Arc<Debts>,
 }
 
@@ -28,15 +29,17 @@ impl Waiters {
         Self { waiting: HashMap::new(), debts }
     }
 
-    pub fn add(&mut self, ticket: Ticket, waiter: Waiter) -> Ticket {
-        self.waiting.insert(ticket, waiter);
+    pub fn add(&mut self, ticket: Ticket, waiter: Waiter, permit: OwnedSemaphorePermit) -> Ticket {
+        self.waiting.insert(ticket, (waiter, permit));
         ticket
     }
 
     /// Answers whoever holds the ticket; one who has gone needs no answer. Tells which turn was asked for, if one was.
     pub fn answer(&mut self, ticket: Ticket, answer: Answer) -> Option<TurnId> {
         self.debts.paid(ticket);
-        match (self.waiting.remove(&ticket), answer) {
+        // The permit is given back before the answer: whoever has that may ask again.
+        let waiter = self.waiting.remove(&ticket).map(|(waiter, _permit)| waiter);
+        match (waiter, answer) {
             (Some(Waiter::Begin(turn, waiter)), Answer::Begun(begun)) => {
                 reply(waiter, begun);
                 return Some(turn);
