@@ -14,5 +14,6 @@ mod several;
 mod slow;
 mod socket;
 mod sse;
+mod steering;
 mod store;
 mod turns;

@@ -567,3 +567,4 @@ proptest! {
 
 mod owing;
 mod queue;
+mod steering;
