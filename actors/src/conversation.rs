@@ -3,6 +3,7 @@
 
 pub mod actor;
 mod admission;
+pub mod debts;
 pub mod effect;
 pub mod event;
 pub mod frame_log;
@@ -13,6 +14,7 @@ pub mod queue;
 pub mod state;
 mod turn_state;
 pub mod vitals;
+mod waiters;
 
 pub use effect::{AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Effect, Published};
 pub use event::{Begin, Cast, Event, Intent, OnBusy, QueueChange, Select, Ticket};

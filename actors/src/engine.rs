@@ -1,6 +1,12 @@
 //! The handle that the server holds. It hides the actors: callers begin and stop turns and watch frames.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use ractor::{Actor, ActorRef};
 use tokio::sync::{TryAcquireError, oneshot};
@@ -8,7 +14,7 @@ use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use crate::{
     conversation::{
-        AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, QueueChange, Select, actor::Ports,
+        AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, QueueChange, Select, Ticket, actor::Ports,
         frame_log::FrameLog, mailbox::ConversationMsg,
     },
     ports::{
@@ -37,6 +43,7 @@ pub struct Engine {
     observer: Arc<dyn Observer>,
     windows: Arc<WindowCache>,
     feed: Arc<Feed>,
+    tickets: Arc<AtomicU64>,
 }
 
 /// The Village's actor could not be started.
@@ -127,7 +134,7 @@ impl Engine {
         let village = Village { ports: Arc::new(ports), upkeep, feed: Arc::clone(&feed) };
         let (village, _joined) =
             Actor::spawn(None, village, ()).await.map_err(|error| NotStarted(error.to_string()))?;
-        Ok(Self { village, turns, observer, windows, feed })
+        Ok(Self { village, turns, observer, windows, feed, tickets: Arc::default() })
     }
 
     /// Begins a turn. Answers once its admission is durable; until then nothing of it is visible.
@@ -141,7 +148,8 @@ impl Engine {
         plan: TurnPlan,
     ) -> Result<Begun, EngineError> {
         let _admitting = self.admitting()?;
-        self.ask(conversation, |answer, permit| ConversationMsg::Begin {
+        self.ask(conversation, |ticket, answer, permit| ConversationMsg::Begin {
+            ticket,
             begin: Box::new(begin.clone()),
             plan: Box::new(plan.clone()),
             answer,
@@ -156,7 +164,7 @@ impl Engine {
     /// # Errors
     /// Another turn runs, mailbox full, no answer, shutting down.
     pub async fn abort(&self, conversation: ConversationId, turn: Option<TurnId>) -> Result<Aborted, EngineError> {
-        self.ask(conversation, |answer, permit| ConversationMsg::Abort { turn, answer, permit })
+        self.ask(conversation, |ticket, answer, permit| ConversationMsg::Abort { ticket, turn, answer, permit })
             .await?
             .map_err(EngineError::from)
     }
@@ -166,9 +174,14 @@ impl Engine {
     /// # Errors
     /// It does not wait any more; mailbox full, no answer, shutting down.
     pub async fn change(&self, conversation: ConversationId, change: QueueChange) -> Result<(), EngineError> {
-        self.ask(conversation, |answer, permit| ConversationMsg::Change { change: change.clone(), answer, permit })
-            .await?
-            .map_err(EngineError::from)
+        self.ask(conversation, |ticket, answer, permit| ConversationMsg::Change {
+            ticket,
+            change: change.clone(),
+            answer,
+            permit,
+        })
+        .await?
+        .map_err(EngineError::from)
     }
 
     /// Takes up what waits, after a Stop, a failure or a restart. Answers once its admission is durable.
@@ -177,7 +190,7 @@ impl Engine {
     /// Nothing waits, or nobody can answer it; mailbox full, no answer, shutting down.
     pub async fn resume(&self, conversation: ConversationId) -> Result<Begun, EngineError> {
         let _admitting = self.admitting()?;
-        self.ask(conversation, |answer, permit| ConversationMsg::Resume { answer, permit })
+        self.ask(conversation, |ticket, answer, permit| ConversationMsg::Resume { ticket, answer, permit })
             .await?
             .map_err(EngineError::from)
     }
@@ -187,7 +200,8 @@ impl Engine {
     /// # Errors
     /// A turn runs; what it was read from has changed; mailbox full, no answer, shutting down.
     pub async fn select(&self, conversation: ConversationId, select: Select) -> Result<(), EngineError> {
-        self.ask(conversation, |answer, permit| ConversationMsg::Select {
+        self.ask(conversation, |ticket, answer, permit| ConversationMsg::Select {
+            ticket,
             select: Box::new(select.clone()),
             answer,
             permit,
@@ -324,15 +338,16 @@ impl Engine {
         if self.turns.is_closed() { Err(EngineError::ShuttingDown) } else { Ok(token) }
     }
 
-    /// Asks the Conversation's actor. One that went to sleep or failed before it took the question is woken and asked
-    /// again: ids of a turn are unique in the store, so that nothing can happen twice.
+    /// Asks the Conversation's actor. One that went to sleep or failed before it answered is woken and asked again, under the
+    /// same ticket: what was stored the first time is answered then, and does not happen twice.
     async fn ask<T>(
         &self,
         conversation: ConversationId,
-        question: impl Fn(oneshot::Sender<T>, tokio::sync::OwnedSemaphorePermit) -> ConversationMsg,
+        question: impl Fn(Ticket, oneshot::Sender<T>, tokio::sync::OwnedSemaphorePermit) -> ConversationMsg,
     ) -> Result<T, EngineError> {
         // An answer that is on its way is waited for: whoever is told that Hamlet stops may ask again.
         let _asked = self.turns.token();
+        let ticket = Ticket(self.tickets.fetch_add(1, Ordering::Relaxed));
         for _ in 0..3 {
             let found = self.ask_village(|answer| VillageMsg::Find { conversation, answer }).await?;
             let handle: Handle = found.map_err(|Quarantined| EngineError::Quarantined)?;
@@ -346,7 +361,7 @@ impl Engine {
                 Err(TryAcquireError::Closed) => continue,
             };
             let (answer, answered) = oneshot::channel();
-            if handle.actor.cast(question(answer, permit)).is_err() {
+            if handle.actor.cast(question(ticket, answer, permit)).is_err() {
                 tokio::task::yield_now().await;
                 continue;
             }

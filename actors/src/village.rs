@@ -222,8 +222,8 @@ impl Village {
             return Ok(handle);
         }
         let vitals = Arc::new(Vitals::new(Arc::clone(&seat.mark)));
-        let (log, told) = (Arc::clone(&seat.log), Arc::clone(&vitals));
-        let waking = Waking { conversation, log, vitals: told, cause: Leftover::Failed };
+        let (log, told, debts) = (Arc::clone(&seat.log), Arc::clone(&vitals), Arc::clone(&seat.debts));
+        let waking = Waking { conversation, log, vitals: told, debts, cause: Leftover::Failed };
         let actor = ConversationActor { ports: Arc::clone(&self.ports) };
         let (actor, _joined) = Actor::spawn_linked(None, actor, waking, myself.get_cell()).await?;
         Ok(village.seat_of(&actor, conversation).sit(actor, vitals, mailbox))
@@ -244,6 +244,7 @@ impl Village {
         if !blameless && !seat.may_restart(Instant::now(), INTENSITY) {
             tracing::error!(%conversation, "it failed too often and is quarantined");
             self.ports.observer.actor_quarantined();
+            seat.tell_of_quarantine();
             self.end_without_actor(myself, conversation, Leftover::Quarantined);
             return;
         }

@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use axum::{extract::State, response::IntoResponse};
-use hamlet_actors::vocabulary::{ConversationId, Timestamp};
+use hamlet_actors::{
+    village::ActorView,
+    vocabulary::{ConversationId, Timestamp},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -18,6 +21,7 @@ use crate::{
     http::{
         error::ApiError,
         extract::{Id, Query},
+        transcript::fold,
     },
     store::{messages, oversight},
 };
@@ -68,7 +72,7 @@ pub async fn show(
     let actor = app.engine.actor(id).await?;
     // The log first, then the store, as for a transcript: what ends in between is in the store.
     let running = match actor {
-        Some(_) => text::running(&*app.engine.log(id).await?),
+        Some(_) => app.engine.log(id).await?.snapshot().map_or_else(Vec::new, |(stretches, _)| fold(&stretches)),
         // Where nobody is, none is to be made by looking.
         None => Vec::new(),
     };
@@ -82,7 +86,11 @@ pub async fn show(
         .await?;
     let messages: Vec<MessageOut> =
         newest.into_iter().map(|message| text::message(message, &running, reading)).collect();
-    let actor = actor.unwrap_or_else(|| asleep(id, &stored));
+    let actor = match actor {
+        Some(actor) if actor.is_awake() => actor,
+        Some(watched) => ActorView { queue: stored.queued, ..watched },
+        None => asleep(id, &stored),
+    };
     if reading == Reading::Text {
         audit::reading(&app, &who, id, messages.len()).await?;
     }

@@ -17,7 +17,7 @@ use hamlet_actors::{
 use serde::Serialize;
 
 use super::{
-    list::with_owners,
+    list::with_stored,
     live::{Live, Update},
     query::{ActorsQuery, Owned},
     row::{Counts, Row},
@@ -108,7 +108,7 @@ impl Reader {
         for id in missing {
             changed.extend(self.app.engine.actor(id).await?);
         }
-        let items = with_owners(&self.app.store, changed).await?;
+        let items = with_stored(&self.app.store, changed).await?;
         let next = self.live.next();
         Ok(Some(ActorsEvent { page, items, next, counts, now: Timestamp::now() }))
     }

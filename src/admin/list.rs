@@ -37,7 +37,7 @@ pub async fn list(
 ) -> Result<impl IntoResponse, ApiError> {
     let wanted = query.understand(&app.store).await?;
     let found = app.engine.roll(move |roll| Found::on(roll, &wanted)).await?;
-    let items = with_owners(&app.store, found.views).await?;
+    let items = with_stored(&app.store, found.views).await?;
     Ok(axum::Json(ActorsOut { items, next: found.next, counts: found.counts, now: Timestamp::now() }))
 }
 
@@ -58,11 +58,20 @@ impl Found {
     }
 }
 
+/// What actors do not know: whose they are, and what waits where nobody is awake.
+///
 /// # Errors
 /// What the store answers.
-pub async fn with_owners(store: &Store, views: Vec<ActorView>) -> Result<Vec<Row>, StoreError> {
+pub async fn with_stored(store: &Store, views: Vec<ActorView>) -> Result<Vec<Row>, StoreError> {
     let ids: Vec<ConversationId> = views.iter().map(|view| view.conversation_id).collect();
-    let mut owners = store.read(move |conn| oversight::owners(conn, &ids)).await?;
-    let row = |actor: ActorView| Row { player: owners.remove(&actor.conversation_id), actor };
+    let asleep: Vec<ConversationId> =
+        views.iter().filter(|view| !view.is_awake()).map(|view| view.conversation_id).collect();
+    let read =
+        move |conn: &rusqlite::Connection| Ok((oversight::owners(conn, &ids)?, oversight::waiting(conn, &asleep)?));
+    let (mut owners, waiting) = store.read(read).await?;
+    let row = |mut actor: ActorView| {
+        actor.queue = waiting.get(&actor.conversation_id).copied().unwrap_or(actor.queue);
+        Row { player: owners.remove(&actor.conversation_id), actor }
+    };
     Ok(views.into_iter().map(row).collect())
 }

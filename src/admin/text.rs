@@ -1,10 +1,7 @@
 //! The newest Messages of a Conversation, with or without what they say.
 
-use hamlet_actors::{
-    conversation::frame_log::{FrameLog, Line},
-    vocabulary::{
-        Author, Entry, ErrorCode, Frame, Message, MessageId, MessageStatus, Part, Role, Timestamp, Transcript, TurnId,
-    },
+use hamlet_actors::vocabulary::{
+    Author, Entry, ErrorCode, Message, MessageId, MessageStatus, Part, Role, Timestamp, TurnId,
 };
 use serde::Serialize;
 
@@ -36,19 +33,6 @@ pub struct MessageOut {
 pub enum Reading {
     Redacted,
     Text,
-}
-
-/// What runs now as its frames tell it; the store has its pieces apart.
-pub fn running(log: &FrameLog) -> Vec<Entry> {
-    let Some((lines, _)) = log.snapshot() else { return Vec::new() };
-    let mut transcript = Transcript::default();
-    for Line { json, .. } in lines {
-        match serde_json::from_slice::<Frame>(&json) {
-            Ok(frame) => transcript.fold(frame),
-            Err(error) => tracing::error!(%error, "a frame of our own cannot be read"),
-        }
-    }
-    transcript.entries().to_vec()
 }
 
 /// The stored Message, as the running turn's frames know it where they do.

@@ -71,12 +71,8 @@ pub struct Joined {
     pub cursor: u64,
     /// Asked for before, under the same key.
     pub repeated: bool,
-}
-
-impl From<Begun> for Joined {
-    fn from(begun: Begun) -> Self {
-        Self { turn: begun.turn, message: begun.message, cursor: begun.cursor, repeated: false }
-    }
+    /// The text joins a turn that may end before it is said.
+    pub steers: bool,
 }
 
 /// Says something in a Conversation; a repeat under the same key joins the first one's turn.
@@ -210,10 +206,10 @@ async fn begun_or_joined(
     who: &Who,
     id: ConversationId,
     repeatable: &Repeatable,
-    begun: Result<Begun, EngineError>,
+    begun: Result<Joined, EngineError>,
 ) -> Result<Joined, ApiError> {
     match begun {
-        Ok(begun) => Ok(begun.into()),
+        Ok(joined) => Ok(joined),
         Err(error) => match join_earlier(app, who, id, repeatable).await? {
             Some(joined) => Ok(joined),
             None => Err(error.into()),
@@ -234,11 +230,14 @@ fn keeps_moving() -> ApiError {
     ApiError::new(ErrorCode::TurnInProgress, "The Conversation keeps moving; try again.")
 }
 
-async fn begin(app: &App, admission: Admission) -> Result<Begun, EngineError> {
+async fn begin(app: &App, admission: Admission) -> Result<Joined, EngineError> {
     if app.stopping.is_cancelled() {
         return Err(EngineError::ShuttingDown);
     }
-    app.engine.begin(admission.conversation, admission.begin, admission.plan).await
+    let own = admission.begin.turn;
+    let Begun { turn, message, cursor } =
+        app.engine.begin(admission.conversation, admission.begin, admission.plan).await?;
+    Ok(Joined { turn, message, cursor, repeated: false, steers: turn != own })
 }
 
 async fn join_earlier(
@@ -250,14 +249,14 @@ async fn join_earlier(
     let Some(key) = repeatable.key.clone() else { return Ok(None) };
     let Some(earlier) = facts::earlier(app, who.id, key).await? else { return Ok(None) };
     facts::read(&app.village, id, who.id).await?;
-    let Earlier { conversation, body_hash, turn, message, first_seq } = earlier;
+    let Earlier { conversation, body_hash, turn, steers, message, first_seq } = earlier;
     if conversation != id || body_hash != repeatable.body_hash {
         return Err(ApiError::new(
             ErrorCode::IdempotencyMismatch,
             "This Idempotency-Key was used for another request. Use a new key for a new request.",
         ));
     }
-    Ok(Some(Joined { turn, message, cursor: first_seq.saturating_sub(1), repeated: true }))
+    Ok(Some(Joined { turn, message, cursor: first_seq.saturating_sub(1), repeated: true, steers }))
 }
 
 async fn admit_say(

@@ -49,6 +49,7 @@ async fn one(
         cursor: place.cursor,
         until: None,
         end: None,
+        following: None,
     };
     Ok(watching.into_response())
 }

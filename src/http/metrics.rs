@@ -1,7 +1,7 @@
 //! What Prometheus scrapes, for admins and for whoever brings the scraper's own token: that token is good for nothing
 //! else, and it works while the store does not.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -21,8 +21,11 @@ use crate::{
         extract::{bearer, identify},
     },
     metrics::{self, Metrics},
-    store::Store,
+    store::{Store, oversight},
 };
+
+/// How long a scrape waits for a count.
+const COUNTING: Duration = Duration::from_millis(500);
 
 pub fn routes() -> Router<Arc<App>> {
     Router::new().route("/metrics", get(show))
@@ -53,12 +56,25 @@ async fn show(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Respons
         // The last scrape before the end shows what was counted; who is awake is not asked any more.
         Err(error) => tracing::debug!(%error, "the village is not counted any more"),
     }
+    count_waiting(&app.metrics, &app.store).await;
     let text = app.metrics.text().map_err(|error| ApiError::internal(&error))?;
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(metrics::CONTENT_TYPE)),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
     Ok((headers, text).into_response())
+}
+
+/// A store that can't be read, or is slow, keeps no scraper waiting: what was counted last stands.
+async fn count_waiting(metrics: &Metrics, store: &Store) {
+    if !metrics.village.is_count_due() {
+        return;
+    }
+    match tokio::time::timeout(COUNTING, store.read(oversight::all_waiting)).await {
+        Ok(Ok(count)) => drop(metrics.village.stored.set(count)),
+        Ok(Err(error)) => tracing::debug!(%error, "texts that wait could not be counted"),
+        Err(_) => tracing::debug!("texts that wait could not be counted in time"),
+    }
 }
 
 /// A file that is not there has no bytes.

@@ -37,7 +37,7 @@ pub fn frames(stored: Stored, stamp: &ConversationStamp) -> Vec<Frame> {
     };
     frames.extend((0..).zip(parts).map(|(index, part)| Frame::Part { message_id: message.id, index, part }));
     if let Some(error) = message.error {
-        frames.push(Frame::Error { turn_id: message.turn_id, message_id: message.id, error });
+        frames.push(Frame::Error { turn_id: Some(message.turn_id), message_id: Some(message.id), error });
     }
     frames.push(finish);
     frames

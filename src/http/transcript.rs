@@ -10,7 +10,7 @@ use axum::{
     routing::get,
 };
 use hamlet_actors::{
-    conversation::frame_log::Line,
+    conversation::frame_log::Stretch,
     ports::journal::Queued,
     vocabulary::{ConversationId, Entry, Frame, Message, MessageId, MessageStatus, Part, Transcript, TurnId},
 };
@@ -94,7 +94,7 @@ async fn transcript(
     }
     let next = rows.first().filter(|_| more).map(|oldest| page::encode(&oldest.message.position.to_string()));
     let (entries, cursor) = match live {
-        Some((lines, head)) => (fold(&lines), head),
+        Some((stretches, head)) => (fold(&stretches), head),
         // Without a log nothing is shown of a Message that began meanwhile: the cursor stands before it.
         None => (Vec::new(), settled),
     };
@@ -129,9 +129,9 @@ fn turn(running: Option<(TurnId, MessageId)>, waiting: &[Queued]) -> Option<Turn
 }
 
 /// The running turn's Messages as its frames tell them.
-fn fold(lines: &[Line]) -> Vec<Entry> {
+pub fn fold(stretches: &[Arc<Stretch>]) -> Vec<Entry> {
     let mut transcript = Transcript::default();
-    for line in lines {
+    for line in stretches.iter().flat_map(|stretch| stretch.lines()) {
         match serde_json::from_slice::<Frame>(&line.json) {
             Ok(frame) => transcript.fold(frame),
             Err(error) => tracing::error!(%error, "a frame of our own cannot be read"),

@@ -155,6 +155,7 @@ pub async fn answer(
         cursor,
         until: Some(joined.turn),
         end,
+        following: joined.steers.then_some(joined.message),
     };
     Ok(watching.into_response())
 }

@@ -143,6 +143,12 @@ fn finish(conn: &Connection, claims: &mut Claims, message: &FinishedMessage) -> 
     Ok(())
 }
 
+/// What is to change was read at the cursor that the batch follows: if it is not there, what the actor knows is not what is
+/// stored.
+fn each(changed: usize, id: MessageId) -> Result<(), StoreError> {
+    if changed == 1 { Ok(()) } else { Err(StoreError::Damaged(format!("message {id} is not as it was read"))) }
+}
+
 /// They leave together, under the name of the first: to bring that one back brings back all.
 fn supersede(conn: &Connection, claim: Claim, left: &[(MessageId, u64)]) -> Result<(), StoreError> {
     let Some((first, _)) = left.first() else { return Ok(()) };
@@ -151,7 +157,7 @@ fn supersede(conn: &Connection, claim: Claim, left: &[(MessageId, u64)]) -> Resu
          WHERE id = ?1 AND conversation_key = ?2 AND status <> 'superseded'",
     )?;
     for (id, seq) in left {
-        update.execute((id.0.as_bytes(), claim.key, seq, first.0.as_bytes()))?;
+        each(update.execute((id.0.as_bytes(), claim.key, seq, first.0.as_bytes()))?, *id)?;
     }
     Ok(())
 }
@@ -163,7 +169,7 @@ fn restore(conn: &Connection, claim: Claim, back: &[(MessageId, u64)]) -> Result
          WHERE id = ?1 AND conversation_key = ?2 AND status = 'superseded'",
     )?;
     for (id, seq) in back {
-        update.execute((id.0.as_bytes(), claim.key, seq))?;
+        each(update.execute((id.0.as_bytes(), claim.key, seq))?, *id)?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 use hamlet_actors::vocabulary::{ConversationId, MessageId, NpcId, PlayerId, Timestamp, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::{Store, StoreError, journal::Claims, rows, writer::Job};
+use super::{Store, StoreError, journal::Claims, queue, rows, writer::Job};
 
 /// A Conversation as its list and its page need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,27 +140,37 @@ pub fn rename(conn: &Connection, key: i64, title: Option<&str>) -> Result<(), St
 pub struct Earlier {
     pub conversation: ConversationId,
     pub body_hash: Vec<u8>,
+    /// Where its reply stands, or will.
     pub turn: TurnId,
+    /// That turn is not the one that it would have begun by itself.
+    pub steers: bool,
     pub message: MessageId,
     pub first_seq: u64,
 }
 
 pub fn earlier(conn: &Connection, player: PlayerId, key: &str) -> Result<Option<Earlier>, StoreError> {
-    Ok(conn
+    let found = conn
         .prepare_cached(
-            "SELECT conversation_id, body_hash, turn_id, message_id, first_seq FROM idempotency \
-             WHERE player_id = ?1 AND key = ?2",
+            "SELECT i.conversation_id, i.body_hash, i.turn_id, i.message_id, i.first_seq, c.key FROM idempotency i \
+             LEFT JOIN conversations c ON c.id = i.conversation_id WHERE i.player_id = ?1 AND i.key = ?2",
         )?
         .query_row((player.0.as_bytes(), key), |row| {
-            Ok(Earlier {
+            let earlier = Earlier {
                 conversation: ConversationId(rows::id(row, 0)?),
                 body_hash: row.get(1)?,
                 turn: TurnId(rows::id(row, 2)?),
+                steers: false,
                 message: MessageId(rows::id(row, 3)?),
                 first_seq: row.get(4)?,
-            })
+            };
+            Ok((earlier, row.get::<_, Option<i64>>(5)?))
         })
-        .optional()?)
+        .optional()?;
+    let Some((earlier, key)) = found else { return Ok(None) };
+    // One that was to steer a turn may be answered in its own.
+    let answered = key.map(|key| queue::answered_in(conn, key, earlier.message)).transpose()?.flatten();
+    let turn = answered.unwrap_or(earlier.turn);
+    Ok(Some(Earlier { turn, steers: turn != earlier.turn, ..earlier }))
 }
 
 /// Rows that one transaction of a purge deletes at most.

@@ -266,7 +266,7 @@ impl Job for ClaimJob {
         claims.raise(self.conversation, claim);
         let EndedLeft { last_seq, turns } = recovery::end_running(conn, claims, claim.key, self.cause)?;
         self.ended = turns;
-        let title = conn
+        let (title, last_seq) = conn
             .prepare_cached("UPDATE conversations SET epoch = ?2, last_seq = max(last_seq, ?3) WHERE key = ?1 RETURNING title, last_seq")?
             .query_row((claim.key, claim.epoch, last_seq), |row| Ok((row.get(0)?, row.get(1)?)))?;
         let next_position = conn
@@ -275,7 +275,7 @@ impl Job for ClaimJob {
             )?
             .query_row((claim.key, STEERING_POSITION), |row| row.get(0))?;
         let queue = queue::waiting(conn, claim.key)?;
-        self.claimed = Some(Claimed { epoch: claim.epoch, last_seq: title.1, next_position, title: title.0, queue });
+        self.claimed = Some(Claimed { epoch: claim.epoch, last_seq, next_position, title, queue });
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::StoreError;
 
@@ -51,9 +51,9 @@ pub fn inspect(path: &Path) -> Result<(), StoreError> {
         Err(error) => return Err(StoreError::Unavailable(format!("{}: {error}", path.display()))),
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags)?;
+    let mut conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(super::BUSY)?;
-    look(&conn, path, SCHEMA_VERSION).map(drop)
+    judge(&conn.transaction()?, path, SCHEMA_VERSION).map(drop)
 }
 
 pub fn apply(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
@@ -63,7 +63,7 @@ pub fn apply(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
 /// Two processes may come to this at once: what was judged outside is judged again inside the transaction.
 fn migrate(conn: &mut Connection, path: &Path, known: i64, steps: &[&str]) -> Result<(), StoreError> {
     loop {
-        let before = look(conn, path, known)?;
+        let before = judge(&conn.transaction()?, path, known)?;
         if before == known {
             return Ok(());
         }
@@ -88,15 +88,9 @@ fn migrate(conn: &mut Connection, path: &Path, known: i64, steps: &[&str]) -> Re
     }
 }
 
-/// As [`judge`], of one moment: between two statements another process may make the file, and what was read before and
-/// after that together would look like another program's.
-fn look(conn: &Connection, path: &Path, known: i64) -> Result<i64, StoreError> {
-    let moment = conn.unchecked_transaction()?;
-    judge(&moment, path, known)
-}
-
-/// The file's version; 0 for one that is empty. Within a transaction.
-fn judge(conn: &Connection, path: &Path, known: i64) -> Result<i64, StoreError> {
+/// The file's version; 0 for one that is empty. All that it reads must be of one moment: a file that another process just
+/// makes would look like a foreign one.
+fn judge(conn: &Transaction<'_>, path: &Path, known: i64) -> Result<i64, StoreError> {
     let (found, application) = (number(conn, "user_version")?, number(conn, "application_id")?);
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let empty = found == 0 && application == 0 && tables == 0;

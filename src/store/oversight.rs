@@ -77,6 +77,32 @@ pub fn owners(conn: &Connection, ids: &[ConversationId]) -> Result<HashMap<Conve
     Ok(owners)
 }
 
+/// How many texts wait in these, where any do.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn waiting(conn: &Connection, ids: &[ConversationId]) -> Result<HashMap<ConversationId, usize>, StoreError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT count(*) FROM queue WHERE conversation_key = (SELECT key FROM conversations WHERE id = ?1)",
+    )?;
+    let mut waiting = HashMap::new();
+    for id in ids {
+        let count = statement.query_row([id.0.as_bytes()], |row| row.get(0))?;
+        if count > 0 {
+            waiting.insert(*id, count);
+        }
+    }
+    Ok(waiting)
+}
+
+/// How many texts wait in all Conversations together.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn all_waiting(conn: &Connection) -> Result<i64, StoreError> {
+    Ok(conn.prepare_cached("SELECT count(*) FROM queue")?.query_row([], |row| row.get(0))?)
+}
+
 /// The Player of this name, whatever its case, or of this id.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use hamlet_actors::{
     ports::journal::{NewMessage, Queued},
     vocabulary::{Author, AuthorKind, MessageError, MessageId, NpcId, Timestamp, TurnId},
 };
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 
 use super::{
@@ -130,6 +130,21 @@ pub fn waiting(conn: &Connection, conversation: i64) -> Result<Vec<Queued>, Stor
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The turn that a reply stands in, or will: while its text waits to steer the turn that runs, that one. None when the text
+/// was withdrawn.
+pub fn answered_in(conn: &Connection, conversation: i64, reply: MessageId) -> Result<Option<TurnId>, StoreError> {
+    let turn = conn
+        .prepare_cached(
+            "SELECT turn_id FROM messages WHERE id = ?2 AND conversation_key = ?1 UNION ALL \
+             SELECT coalesce((SELECT r.turn_id FROM messages r WHERE r.conversation_key = ?1 AND r.status = 'running' \
+             AND r.turn_id = m.turn_id), q.turn_id) FROM queue q JOIN messages m ON m.key = q.message_key \
+             WHERE q.conversation_key = ?1 AND q.reply_id = ?2",
+        )?
+        .query_row((conversation, reply.0.as_bytes()), |row| Ok(TurnId(rows::id(row, 0)?)))
+        .optional()?;
+    Ok(turn)
 }
 
 /// One text that waits, as readers are told of it beside its Message.

@@ -69,6 +69,8 @@ pub fn is_sound(path: &Path) {
         "SELECT hex(m.turn_id) FROM messages m JOIN conversations c ON c.key = m.conversation_key \
          WHERE c.deleted_at IS NULL GROUP BY m.turn_id HAVING sum(m.terminal) <> 1 - max(m.status = 'queued')",
         "SELECT hex(i.turn_id) FROM idempotency i WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.turn_id = i.turn_id) \
+         AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = i.message_id) \
+         AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.reply_id = i.message_id) \
          AND EXISTS (SELECT 1 FROM conversations c WHERE c.id = i.conversation_id AND c.deleted_at IS NULL)",
     ] {
         assert_eq!(text(wrong), [""; 0], "{wrong}");

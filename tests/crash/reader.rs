@@ -276,7 +276,7 @@ impl Reader {
                 let leaving = self.known(*message_id).map(|entry| entry.supersedes.clone());
                 self.keep(&leaving.unwrap_or_default());
             }
-            Frame::Error { message_id, .. } => drop(self.known(*message_id)),
+            Frame::Error { message_id, .. } => drop(message_id.map(|id| self.known(id))),
             Frame::Finish(finish) => self.take_finish(finish),
         }
         self.transcript.fold(frame);

@@ -27,6 +27,7 @@ pub enum Wish {
 #[derive(Debug, Clone)]
 pub struct Ask {
     pub wish: Wish,
+    pub ticket: Ticket,
     /// How often it was asked before: the Engine gives up after the third time.
     pub tries: u8,
 }
@@ -58,7 +59,6 @@ pub struct Actor {
     pub task: Option<Task>,
     pub mailbox: VecDeque<Report>,
     pub asks: BTreeMap<Ticket, Ask>,
-    tickets: u64,
     /// What a turn is asked with, until it is answered for.
     pub plans: HashMap<TurnId, Option<Arc<str>>>,
     pub planned: Option<Arc<str>>,
@@ -66,6 +66,8 @@ pub struct Actor {
     pub planning: Option<(u64, Queued)>,
     /// Timers that have not run out.
     pub retries: usize,
+    /// When it wants to look at what the store has.
+    pub looks: Vec<i64>,
     /// Batches that were submitted, and not heard of.
     pub in_flight: usize,
     /// The batch that was submitted last.
@@ -82,23 +84,16 @@ impl Actor {
             task: None,
             mailbox: VecDeque::new(),
             asks: BTreeMap::new(),
-            tickets: 0,
             plans: HashMap::new(),
             planned: None,
             planning: None,
             retries: 0,
+            looks: Vec::new(),
             in_flight: 0,
             submitted: None,
             shutting_down: false,
         };
         (actor, effects)
-    }
-
-    pub fn ticket(&mut self, ask: Ask) -> Ticket {
-        self.tickets += 1;
-        let ticket = Ticket(self.tickets);
-        self.asks.insert(ticket, ask);
-        ticket
     }
 
     /// As `Awake::plan_of`: a further step is asked as the one before, with another question.

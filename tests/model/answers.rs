@@ -14,6 +14,7 @@ use crate::{
 impl World {
     pub async fn answered(&mut self, number: usize, ticket: Ticket, answer: Answer) -> Checked {
         let Some(actor) = self.actors.get_mut(&number) else { return Ok(()) };
+        self.debts.paid(ticket);
         let Some(Ask { wish, .. }) = actor.asks.remove(&ticket) else {
             return Err(Broken(format!("{answer:?} is an answer for nobody, or the second one for {ticket:?}")));
         };
@@ -64,8 +65,8 @@ impl World {
     /// Promise 1 and 3: who is told that a turn begins finds it in the store, behind the cursor.
     async fn check_begun(&mut self, intent: &Intent, key: Option<String>, begun: Begun) -> Checked {
         if let Some(key) = key {
-            let first = *self.ledger.keys.entry(key.clone()).or_insert((begun.turn, begun.message));
-            ensure!(first == (begun.turn, begun.message), "{key} was {first:?}, and now {begun:?}");
+            let first = *self.ledger.keys.entry(key.clone()).or_insert(begun.message);
+            ensure!(first == begun.message, "{key} was {first:?}, and now {begun:?}");
         } else if let Intent::Send { message, .. } | Intent::Edit { message, .. } = intent {
             let rows = self.rows().await?;
             let stored = rows.iter().find(|row| row.id == *message);
@@ -83,10 +84,8 @@ impl World {
     /// The reply is there, or will be when the text is taken up.
     async fn check_reply_known(&mut self, begun: Begun) -> Checked {
         let (rows, waiting) = (self.rows().await?, self.waiting().await?);
-        let known = rows.iter().any(|row| row.id == begun.message)
-            || waiting.iter().any(|item| item.reply == begun.message)
-            // Texts that steer together have one reply.
-            || self.ledger.turns.contains(&begun.turn);
+        let known =
+            rows.iter().any(|row| row.id == begun.message) || waiting.iter().any(|item| item.reply == begun.message);
         ensure!(known, "{begun:?} is not stored");
         Ok(())
     }

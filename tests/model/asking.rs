@@ -7,7 +7,7 @@ use hamlet::{
     store::{branches, conversations, messages, queue},
 };
 use hamlet_actors::{
-    conversation::{Begin, Event, Intent, OnBusy, QueueChange, event::Idempotency},
+    conversation::{Begin, Event, Intent, OnBusy, QueueChange, Ticket, event::Idempotency},
     ports::journal::Queued,
     vocabulary::{Hop, MessageId, MessageStatus, Role},
 };
@@ -174,7 +174,8 @@ impl World {
     }
 
     pub async fn wish(&mut self, wish: Wish) -> Checked {
-        self.ask(Ask { wish, tries: 0 }).await
+        self.tickets += 1;
+        self.ask(Ask { wish, ticket: Ticket(self.tickets), tries: 0 }).await
     }
 
     /// Asks whoever sits in the Village.
@@ -187,7 +188,8 @@ impl World {
             let runs = actor.task.as_ref().filter(|task| !task.over).map(|task| task.turn);
             *running = runs.filter(|runs| turn.is_none_or(|turn| turn == *runs));
         }
-        let ticket = actor.ticket(ask.clone());
+        let ticket = ask.ticket;
+        actor.asks.insert(ticket, ask.clone());
         let event = match ask.wish {
             Wish::Begin { mut begin, question } => {
                 begin.now = now;
@@ -209,8 +211,12 @@ impl World {
             return Ok(false);
         };
         ensure!(earlier.body_hash == key.body_hash, "another request is stored under {}", key.key);
-        let first = *self.ledger.keys.entry(key.key.clone()).or_insert((earlier.turn, earlier.message));
-        ensure!(first == (earlier.turn, earlier.message), "{} was {first:?}, and is {earlier:?}", key.key);
+        // In which turn a text that steers is answered may be another thing once the first one has ended.
+        let first = *self.ledger.keys.entry(key.key.clone()).or_insert(earlier.message);
+        ensure!(first == earlier.message, "{} was {first:?}, and is {earlier:?}", key.key);
+        let rows = self.rows().await?;
+        let elsewhere = rows.iter().find(|row| row.id == earlier.message && row.turn != earlier.turn);
+        ensure!(elsewhere.is_none(), "{earlier:?} is answered in {elsewhere:?}");
         self.tell(format!("  which joins turn {}", earlier.turn));
         Ok(true)
     }

@@ -135,9 +135,9 @@ impl World {
         let (stored, _) = self.transcript().await?;
         let waiting = self.waiting().await?;
         for tab in 0..self.tabs.len() {
-            if let Some((turn, key)) = self.tabs[tab].until {
+            if let Some((reply, key)) = self.tabs[tab].until {
                 // What waits for its turn, waits with it.
-                if !waiting.iter().any(|item| item.turn == turn) {
+                if !waiting.iter().any(|item| item.reply == reply) {
                     self.check_joined(tab, key).await?;
                 }
                 continue;
@@ -172,8 +172,14 @@ impl World {
     /// The tab's stream has ended by itself: because the turn that it watches has, and it was told so.
     pub async fn check_over(&self, tab: usize) -> Checked {
         let tab = &self.tabs[tab];
-        let Some((turn, _)) = tab.until else {
+        let Some((reply, _)) = tab.until else {
             return Err(Broken(format!("the stream of {} ends", tab.name)));
+        };
+        let waits = self.waiting().await?.iter().any(|item| item.reply == reply);
+        ensure!(!waits, "the stream of {} ends before {reply} has begun", tab.name);
+        // A text that was withdrawn has no reply.
+        let Some(turn) = self.rows().await?.iter().find(|row| row.id == reply).map(|row| row.turn) else {
+            return Ok(());
         };
         let told = tab.seen.get(&turn).is_some_and(|ends| *ends > 0);
         ensure!(told || self.has_left(turn).await?, "the stream of {} ends before its turn {turn}", tab.name);

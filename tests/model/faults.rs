@@ -1,7 +1,7 @@
 //! What goes wrong, or comes to an end: as the Village and the process do it.
 
 use hamlet_actors::{
-    conversation::{Effect, Event, vitals::ActorState},
+    conversation::{Effect, Event, debts::Debts, vitals::ActorState},
     policy::outcome::Ending,
     ports::journal::{JournalError, Leftover},
     vocabulary::{Delta, Timestamp},
@@ -60,7 +60,7 @@ impl World {
             let effects =
                 actor.state.apply(Event::DeltasArrived { turn, deltas, now: Timestamp::from_millis(self.now) });
             effects.into_iter().find_map(|effect| match effect {
-                Effect::Submit(batch) => Some(batch),
+                Effect::Submit { batch, .. } => Some(batch),
                 _ => None,
             })
         });
@@ -130,6 +130,7 @@ impl World {
         self.seated = None;
         self.writer.clear();
         self.again.clear();
+        self.debts = Debts::default();
         self.unended = false;
         self.shown = None;
         self.ledger.may_pause = true;

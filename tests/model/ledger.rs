@@ -47,7 +47,7 @@ pub struct Question {
 #[derive(Debug, Default)]
 pub struct Ledger {
     /// Keys of sends, and the turn that each began.
-    pub keys: HashMap<String, (TurnId, MessageId)>,
+    pub keys: HashMap<String, MessageId>,
     /// What the Provider said for each reply.
     spoken: HashMap<MessageId, Words>,
     /// What of it the store has taken.

@@ -1,7 +1,7 @@
 //! Effects performed, as `ConversationActor::perform` does, and each held against what may be done at that moment.
 
 use hamlet_actors::{
-    conversation::{Effect, OnBusy, Published, effect::CancelReason},
+    conversation::{Answer, Effect, OnBusy, Published, Ticket, effect::CancelReason},
     policy::outcome::Ending,
     ports::journal::{Batch, JournalError, Queued, Write},
     vocabulary::{Frame, Piece, TurnId},
@@ -24,7 +24,7 @@ impl World {
                 Effect::Claim(cause) => {
                     self.writer.push_back(Job { from: From::Actor(number), work: Work::Claim(cause) });
                 }
-                Effect::Submit(batch) => self.submitted(number, batch)?,
+                Effect::Submit { batch, owed } => self.submitted(number, batch, owed)?,
                 Effect::Prepare { turn, before_position, steered } => {
                     let Some(question) = actor.plan_of(turn, steered) else {
                         return Err(Broken(format!("turn {turn} was admitted without a plan")));
@@ -60,7 +60,7 @@ impl World {
                 Effect::Publish(published) => self.publish(published).await?,
                 Effect::Tell { turn, message, error } => {
                     self.tell(format!("  whoever watches is told {:?}", error.code));
-                    self.log.tell(&Frame::Error { turn_id: turn, message_id: message, error });
+                    self.log.tell(&Frame::Error { turn_id: Some(turn), message_id: Some(message), error });
                     self.changes += 1;
                 }
                 // What the next request is told is not what this is about.
@@ -73,6 +73,9 @@ impl World {
                 Effect::Answer(ticket, answer) => self.answered(number, ticket, answer).await?,
                 Effect::Wake { last_seq } => self.wake_log(last_seq),
                 Effect::RetryLater => actor.retries += 1,
+                Effect::LookLater(after) => {
+                    actor.looks.push(self.now + i64::try_from(after.as_millis()).unwrap_or(i64::MAX));
+                }
                 Effect::Quit(JournalError::Gone) => gone = true,
                 Effect::Quit(error) => {
                     self.tell(format!("  actor {number} fails: {error}"));
@@ -91,7 +94,7 @@ impl World {
         Ok(())
     }
 
-    fn submitted(&mut self, number: usize, batch: Batch) -> Checked {
+    fn submitted(&mut self, number: usize, batch: Batch, owed: Vec<(Ticket, Answer)>) -> Checked {
         let Some(actor) = self.actors.get_mut(&number) else { return Ok(()) };
         ensure!(actor.in_flight == 0, "two batches are in flight: {batch:?}");
         actor.in_flight += 1;
@@ -103,7 +106,7 @@ impl World {
         if goes_on(&batch) && !again {
             ensure!(!actor.asks.values().any(stops), "a turn goes on while {:?} wait", actor.asks);
         }
-        self.writer.push_back(Job { from: From::Actor(number), work: Work::Batch(batch) });
+        self.writer.push_back(Job { from: From::Actor(number), work: Work::Batch(batch, owed) });
         Ok(())
     }
 

@@ -16,13 +16,14 @@ impl World {
         let Some(Job { from, work }) = self.writer.pop_front() else { return Ok(false) };
         let store = self.house.app.store.clone();
         let (what, report) = match work {
-            Work::Batch(batch) => {
+            Work::Batch(batch, owed) => {
                 let outcome = match fate.trouble() {
                     Some(error) => Err(error),
                     None => writer::submit(&store, batch.clone())?,
                 };
                 let taken = outcome.is_ok();
                 if taken {
+                    self.debts.owe(owed);
                     self.ledger.committed(&batch)?;
                 }
                 // A turn that could not be stored is a failure like any other, and so is an end that nobody hears of.
@@ -76,6 +77,7 @@ impl World {
             Report::Claimed(outcome) => {
                 // What waited waits on, until somebody says that it may go on.
                 self.ledger.may_pause |= outcome.is_ok();
+                self.give(number, Event::Owed(self.debts.left())).await?;
                 Event::Claimed(outcome)
             }
         };
@@ -96,7 +98,23 @@ impl World {
             while self.write(Fate::Unavailable).await? {}
             while self.hear_one(false).await? {}
             self.now += i64::from(seconds) * 1_000 / 3;
+            self.look().await?;
             self.retry().await?;
+        }
+        Ok(())
+    }
+
+    /// Whoever wanted to look by now does.
+    pub async fn look(&mut self) -> Checked {
+        let now = self.now;
+        for number in self.actors.keys().copied().collect::<Vec<_>>() {
+            let Some(actor) = self.actors.get_mut(&number) else { continue };
+            let (due, later) = actor.looks.drain(..).partition(|at| *at <= now);
+            actor.looks = later;
+            let due: Vec<i64> = due;
+            for _ in due {
+                self.give(number, Event::LookDue { now: self.at() }).await?;
+            }
         }
         Ok(())
     }

@@ -44,8 +44,8 @@ pub struct Tab {
     pub connection: Option<Connection>,
     /// Turns of whose replies it saw the beginning, and how many of their ends.
     pub seen: HashMap<TurnId, usize>,
-    /// It watches this turn alone, which was begun under this key.
-    pub until: Option<(TurnId, u8)>,
+    /// It watches the turn of this reply alone, which was asked for under this key.
+    pub until: Option<(MessageId, u8)>,
     /// The log's change that it has looked behind: while nobody is awake it is owed what is stored only where the log has
     /// changed since. None: a stream that was just opened looks by itself.
     pub looked_at: Option<u64>,
@@ -247,7 +247,7 @@ impl Tab {
             Frame::Finish(finish) => count_ends(self.name, &mut connection.ends, finish)?,
             // Not transcript. One that is told of a stored Message is within a replay.
             Frame::Error { message_id, error, .. }
-                if !moves && error.code == ErrorCode::StoreUnavailable && connection.replayed != Some(*message_id) =>
+                if !moves && error.code == ErrorCode::StoreUnavailable && connection.replayed != *message_id =>
             {
                 return Ok(());
             }

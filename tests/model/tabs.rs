@@ -137,8 +137,8 @@ impl World {
         if !self.joins_earlier(&known).await? {
             return Ok(());
         }
-        let Some((turn, _)) = self.ledger.keys.get(&known.key).copied() else { return Ok(()) };
-        let again = last && self.tabs[tab].until == Some((turn, key));
+        let Some(reply) = self.ledger.keys.get(&known.key).copied() else { return Ok(()) };
+        let again = last && self.tabs[tab].until == Some((reply, key));
         if !again {
             self.forget(tab);
             self.tabs[tab].held = Held::default();
@@ -152,7 +152,7 @@ impl World {
         let body = self.house.stream(Method::POST, &path, &headers, Some(keyed_body(key))).await?;
         let tab = &mut self.tabs[tab];
         tab.connect(body, None);
-        tab.until = Some((turn, key));
+        tab.until = Some((reply, key));
         Ok(())
     }
 

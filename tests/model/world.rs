@@ -8,7 +8,7 @@ use std::{
 
 use hamlet::store::conversations::{self, NewConversation};
 use hamlet_actors::{
-    conversation::{Event, frame_log::FrameLog},
+    conversation::{Event, debts::Debts, frame_log::FrameLog},
     vocabulary::{Author, AuthorKind, ConversationId, MessageId, ProviderId, Timestamp, TurnId},
 };
 use uuid::Uuid;
@@ -42,6 +42,9 @@ pub struct World {
     pub writer: VecDeque<Job>,
     /// Asked of an instance that is gone before it answered.
     pub again: VecDeque<Ask>,
+    /// What instances that failed had stored, and did not answer.
+    pub debts: Debts,
+    pub tickets: u64,
     /// The actor keeps failing, and what it left has no end yet.
     pub unended: bool,
     pub tabs: Vec<Tab>,
@@ -80,6 +83,8 @@ impl World {
             born: 0,
             writer: VecDeque::new(),
             again: VecDeque::new(),
+            debts: Debts::default(),
+            tickets: 0,
             unended: false,
             tabs: ["Ada's tab", "Ben's tab", "Cleo's tab", "Dan's tab"].map(Tab::new).into(),
             ledger: Ledger::default(),
@@ -121,7 +126,7 @@ impl World {
             Happening::Outage { seconds } => self.outage(seconds).await,
             Happening::Wait { seconds } => {
                 self.now += i64::from(seconds) * 1_000;
-                Ok(())
+                self.look().await
             }
             Happening::Kill => self.kill().await,
             Happening::Restart => self.restart().await,

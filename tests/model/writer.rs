@@ -4,6 +4,7 @@ use std::sync::mpsc;
 
 use hamlet::store::Store;
 use hamlet_actors::{
+    conversation::{Answer, Ticket},
     ports::journal::{Batch, Claimed, Journal, JournalError, Leftover},
     vocabulary::ConversationId,
 };
@@ -29,7 +30,8 @@ pub enum From {
 
 #[derive(Debug)]
 pub enum Work {
-    Batch(Batch),
+    /// And the answers that are owed once it is stored.
+    Batch(Batch, Vec<(Ticket, Answer)>),
     Claim(Leftover),
 }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
 
+mod again;
 mod exits;
 mod faults;
 mod inspection;

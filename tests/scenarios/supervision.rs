@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use hamlet_actors::{
     conversation::vitals::ActorState,
-    vocabulary::{ErrorCode, MessageStatus, Transcript},
+    engine::Engine,
+    vocabulary::{ErrorCode, Frame, MessageStatus, Transcript},
 };
-use hamlet_test_support::{Fault, Point, TestVillage};
+use hamlet_test_support::{Fault, Point, StoppedClock, TestVillage};
 
 async fn swept() -> TestVillage {
     TestVillage::new().await.sweeping(Duration::from_millis(50)).await
@@ -101,6 +102,64 @@ async fn a_stop_while_a_commit_is_on_the_way_keeps_what_is_in_it() {
     let stored = village.newest().await.message;
     assert_eq!((seen.last_text().as_str(), stored.text.as_str()), ("Half", "Half"));
     assert_eq!(stored.status, MessageStatus::Aborted);
+}
+
+#[tokio::test]
+async fn a_commit_that_hangs_lets_the_provider_go_and_the_turn_ends_when_the_store_is_back() {
+    let village = TestVillage::new().await;
+    let mut tab = village.onlooker(0).await;
+    let mut script = village.provider.expect();
+    let begun = village.say("Hello").await;
+    script.text("Half");
+    tab.until_text("Half").await;
+    let held = village.journal.hold(Point::Pieces);
+    script.text(" stored");
+    let batch = held.await.unwrap();
+    let patience = Duration::from_secs(10);
+    village.clock.advance(patience);
+    let clock = StoppedClock::new();
+    clock.advance(patience).await;
+    script.closed().await;
+    let told = tab.until(|seen| matches!(seen.frames.last(), Some(Frame::Error { .. }))).await;
+    assert_eq!((told.last_text().as_str(), told.ends_of(begun.turn)), ("Half", 0));
+    let refused = village.try_say("Still there?").await;
+    assert_eq!(refused.map_err(|error| error.code()), Err(ErrorCode::StoreUnavailable));
+    drop(clock);
+    batch.release();
+    let seen = tab.until_end_of(begun.turn).await;
+    let stored = village.newest().await.message;
+    assert_eq!((seen.last_text().as_str(), stored.text.as_str()), ("Half stored", "Half stored"));
+    assert_eq!(
+        (stored.status, stored.error.map(|error| error.code)),
+        (MessageStatus::Failed, Some(ErrorCode::StoreUnavailable))
+    );
+}
+
+#[tokio::test]
+async fn so_many_may_wait_for_an_answer_and_the_next_is_told_so() {
+    let village = TestVillage::new().await;
+    let held = village.journal.hold(Point::Admission);
+    let (engine, conversation) = (village.engine.clone(), village.conversation);
+    let (begin, plan) = village.say_with("Hello");
+    let saying = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.begin(conversation, begin, plan).await }
+    });
+    let batch = held.await.unwrap();
+    let stop = move |engine: Engine| async move { engine.abort(conversation, None).await };
+    let stopping: Vec<_> = (1..64).map(|_| tokio::spawn(stop(engine.clone()))).collect();
+    let depth = async || engine.actor(conversation).await.unwrap().unwrap().mailbox.unwrap().depth;
+    while depth().await < 64 {
+        tokio::task::yield_now().await;
+    }
+    let refused = engine.abort(conversation, None).await;
+    assert_eq!(refused.map_err(|error| error.code()), Err(ErrorCode::MailboxFull));
+    batch.release();
+    saying.await.unwrap().unwrap();
+    for stopped in stopping {
+        assert!(stopped.await.unwrap().unwrap().aborted);
+    }
+    assert_eq!(depth().await, 0);
 }
 
 #[tokio::test]

@@ -196,3 +196,25 @@ async fn two_servers_in_one_process_count_for_themselves() {
     let admitted = "hamlet_turns_admitted_total";
     assert_eq!((scrape(&busy).await[admitted], scrape(&quiet).await[admitted]), (1.0, 0.0));
 }
+
+#[tokio::test]
+async fn what_waits_where_nobody_is_awake_is_counted_and_listed() {
+    let server = TestServer::start().await;
+    let id = server.conversation().await;
+    let path = format!("/api/conversations/{id}/messages");
+    let script = server.provider.expect();
+    let mut stream = server.admin.stream(&path, json!({"text": "Hi"})).await;
+    script.text("Half");
+    stream.until_text("Half").await;
+    let later = json!({"text": "Later", "onBusy": "enqueue"});
+    server.admin.post(&path, later).await.expect(StatusCode::ACCEPTED).await;
+    let server = server.restarted().await;
+    let _watch = server.admin.watch(&format!("/api/conversations/{id}/frames")).await;
+    let series = scrape(&server).await;
+    assert_eq!((series["hamlet_queue_length"], series["hamlet_texts_waiting"]), (0.0, 1.0));
+    let listed = server.admin.get("/admin/actors").await.expect(StatusCode::OK).await;
+    let one = server.admin.get(&format!("/admin/actors/{id}")).await.expect(StatusCode::OK).await;
+    for seen in [&listed["items"][0], &one] {
+        assert_eq!((&seen["state"], &seen["queue"]), (&json!("asleep"), &json!(1)));
+    }
+}

@@ -6,17 +6,17 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 /// A Conversation in the middle of its first reply, and a tab that watches it from the beginning.
-struct Scene {
-    server: TestServer,
-    id: String,
-    script: hamlet_test_support::Script,
-    tab: Events,
+pub struct Scene {
+    pub server: TestServer,
+    pub id: String,
+    pub script: hamlet_test_support::Script,
+    pub tab: Events,
     /// The running turn.
-    turn: Value,
+    pub turn: Value,
 }
 
 impl Scene {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         let server = TestServer::start().await;
         let id = server.conversation().await;
         let script = server.provider.expect();
@@ -27,12 +27,12 @@ impl Scene {
         Self { server, id, script, tab, turn: accepted["turnId"].clone() }
     }
 
-    fn path(&self, rest: &str) -> String {
+    pub fn path(&self, rest: &str) -> String {
         format!("/api/conversations/{}/{rest}", self.id)
     }
 
     /// Reads on until the transcript reads so.
-    async fn until(&mut self, texts: &[(&str, MessageStatus)]) {
+    pub async fn until(&mut self, texts: &[(&str, MessageStatus)]) {
         let wanted: Vec<(String, MessageStatus)> =
             texts.iter().map(|(text, status)| ((*text).to_owned(), *status)).collect();
         assert!(
@@ -58,14 +58,14 @@ impl Scene {
     }
 }
 
-fn texts_of(transcript: &Transcript) -> Vec<(String, MessageStatus)> {
+pub fn texts_of(transcript: &Transcript) -> Vec<(String, MessageStatus)> {
     let text = |message: &hamlet_actors::vocabulary::Entry| {
         hamlet_actors::vocabulary::Body { parts: message.parts.clone(), ..Default::default() }.text()
     };
     transcript.entries().iter().map(|entry| (text(entry), entry.status)).collect()
 }
 
-async fn say(client: &Client, id: &str, body: Value) -> Value {
+pub async fn say(client: &Client, id: &str, body: Value) -> Value {
     client.post(&format!("/api/conversations/{id}/messages"), body).await.expect(StatusCode::ACCEPTED).await
 }
 
@@ -181,24 +181,6 @@ async fn interrupt_keeps_what_was_said_and_begins() {
     let stale = scene.server.admin.post(&scene.path("abort"), json!({"turnId": scene.turn})).await;
     assert_eq!(stale.expect(StatusCode::OK).await["aborted"], false);
     assert_ne!(begun["turnId"], scene.turn);
-}
-
-#[tokio::test]
-async fn steering_is_one_turn_with_two_replies() {
-    let mut scene = Scene::new().await;
-    let steered = say(&scene.server.admin, &scene.id, json!({"text": "In brief", "onBusy": "steer"})).await;
-    assert_eq!(steered["turnId"], scene.turn);
-    scene.until(&[("First", Complete), ("One", Running), ("In brief", Queued)]).await;
-    let next = scene.server.provider.expect();
-    scene.script.finish();
-    next.text("Two");
-    scene.until(&[("First", Complete), ("One", Complete), ("In brief", Complete), ("Two", Running)]).await;
-    next.finish();
-    scene.until(&[("First", Complete), ("One", Complete), ("In brief", Complete), ("Two", Complete)]).await;
-    assert_eq!(scene.tab.terminal_frames(), 1);
-    let asked = format!("{:?}", scene.server.provider.asked(1).await.items);
-    let order: Vec<_> = ["First", "One", "In brief"].iter().map(|text| asked.find(text)).collect();
-    assert!(order.is_sorted() && order[0].is_some(), "{asked}");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ import { Variants } from "./chat/variants";
 import { Transcript, type Entry } from "./fold";
 import { uuid } from "./id";
 import { FrameStream } from "./stream";
-import type { Frame, Message, MessagesPage, OnBusy } from "./wire";
+import { type ErrorFrame, type Frame, type Message, type MessagesPage, type OnBusy, isAside } from "./wire";
 
 export type { Trouble } from "./chat/outbox";
 
@@ -28,8 +28,8 @@ export class Chat {
   connected = true;
   stopping = false;
   trouble: Trouble | null = null;
-  /** Said by the server outside the transcript: it cannot store just then. */
-  storeTrouble: string | null = null;
+  /** Said by the server outside the transcript: it cannot store just then, or the Conversation is put aside. */
+  aside: ErrorFrame | null = null;
   older: string | null = null;
   transcript = new Transcript();
   readonly outbox: Outbox;
@@ -201,13 +201,12 @@ export class Chat {
   }
 
   #fold(frame: Frame): void {
-    if (frame.type === "error" && frame.code === "STORE_UNAVAILABLE") {
-      // The one frame that is not transcript: after a reload it would not be there either.
-      this.storeTrouble = frame.message;
+    if (frame.type === "error" && isAside(frame)) {
+      this.aside = frame;
       this.reader.changed();
       return;
     }
-    this.storeTrouble = null;
+    this.aside = null;
     this.transcript.fold(frame);
     if (frame.type === "start") {
       this.#texts.delete(frame.message.id);

@@ -80,7 +80,7 @@ export class Transcript {
         this.#part(frame.messageId, frame.index, frame.part);
         return;
       case "error": {
-        const entry = this.#byId.get(frame.messageId);
+        const entry = frame.messageId === null ? undefined : this.#byId.get(frame.messageId);
         if (!entry) return;
         const { type: _type, turnId: _turn, messageId: _message, ...error } = frame;
         entry.error = error;

@@ -120,8 +120,13 @@ export interface PartFrame {
 }
 export interface ErrorFrame extends MessageError {
   type: "error";
-  turnId: string;
-  messageId: string;
+  turnId: string | null;
+  /** Null: it is about the whole Conversation, and no transcript. */
+  messageId: string | null;
+}
+/** Told without an id: after a reload it would not be there either. */
+export function isAside(frame: ErrorFrame): boolean {
+  return frame.messageId === null || frame.code === "STORE_UNAVAILABLE";
 }
 export interface FinishFrame {
   type: "finish";

@@ -172,10 +172,12 @@ test("a store that cannot write is told and is no transcript", async () => {
   stream.say(start("m2", "npc"), "8");
   const before = JSON.stringify(chat.transcript.entries);
   stream.say({ type: "error", turnId: T, messageId: "m2", code: "STORE_UNAVAILABLE", message: "the disk is full", kind: "store", retryable: true });
-  assert.equal(chat.storeTrouble, "the disk is full");
+  assert.equal(chat.aside?.message, "the disk is full");
   assert.equal(JSON.stringify(chat.transcript.entries), before);
   stream.say({ type: "part", messageId: "m2", index: 0, part: { type: "text", text: "on" } }, "9");
-  assert.equal(chat.storeTrouble, null);
+  assert.equal(chat.aside, null);
+  stream.say({ type: "error", turnId: null, messageId: null, code: "QUARANTINED", message: "put aside", kind: "server", retryable: false });
+  assert.equal(chat.aside?.message, "put aside");
 });
 
 test("a stream that was refused is tried again from the last id", async () => {

@@ -12,11 +12,13 @@ use tokio::sync::oneshot;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken};
 
 use super::{
-    AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Conversation, Effect, Event, Published, Ticket,
+    Conversation, Effect, Event, Published,
+    debts::Debts,
     effect::CancelReason,
     frame_log::FrameLog,
     mailbox::ConversationMsg,
     vitals::{Pulse, Vitals},
+    waiters::{Waiter, Waiters},
 };
 use crate::{
     policy::outcome::Ending,
@@ -55,6 +57,8 @@ pub struct Waking {
     pub conversation: ConversationId,
     pub log: Arc<FrameLog>,
     pub vitals: Arc<Vitals>,
+    /// What earlier instances owe, and this one will.
+    pub debts: Arc<Debts>,
     pub cause: Leftover,
 }
 
@@ -64,8 +68,7 @@ pub struct Awake {
     conversation: Conversation,
     log: Arc<FrameLog>,
     pulse: Pulse,
-    answers: HashMap<Ticket, Waiter>,
-    next_ticket: u64,
+    waiters: Waiters,
     /// Plans of turns that were asked for; gone with their answer.
     plans: HashMap<TurnId, Box<TurnPlan>>,
     /// The search for who answers what is being taken up, and what it found.
@@ -73,13 +76,6 @@ pub struct Awake {
     planned: Option<Box<TurnPlan>>,
     running: Option<Running>,
     shutting_down: bool,
-}
-
-enum Waiter {
-    Begin(TurnId, oneshot::Sender<Result<Begun, BeginRefusal>>),
-    Abort(oneshot::Sender<Result<Aborted, AbortRefusal>>),
-    Resume(oneshot::Sender<Result<Begun, BeginRefusal>>),
-    Change(oneshot::Sender<Result<(), ChangeRefusal>>),
 }
 
 /// The turn's task. Dropping it ends it at once.
@@ -116,8 +112,7 @@ impl Actor for ConversationActor {
             conversation,
             log: waking.log,
             pulse: Pulse::new(waking.vitals),
-            answers: HashMap::new(),
-            next_ticket: 0,
+            waiters: Waiters::new(waking.debts),
             plans: HashMap::new(),
             planning: None,
             planned: None,
@@ -147,23 +142,27 @@ impl ConversationActor {
     ) -> Result<(), ActorProcessingErr> {
         let now = self.ports.clock.now();
         let event = match message {
-            ConversationMsg::Begin { mut begin, plan, answer, permit: _ } => {
+            ConversationMsg::Begin { ticket, mut begin, plan, answer, permit } => {
                 begin.now = now;
                 awake.plans.insert(begin.turn, plan);
-                let ticket = awake.ticket(Waiter::Begin(begin.turn, answer));
+                let ticket = awake.waiters.add(ticket, Waiter::Begin(begin.turn, answer), permit);
                 Event::BeginAsked { begin, ticket }
             }
-            ConversationMsg::Abort { turn, answer, permit: _ } => {
-                Event::AbortAsked { turn, ticket: awake.ticket(Waiter::Abort(answer)), now }
+            ConversationMsg::Abort { ticket, turn, answer, permit } => {
+                let ticket = awake.waiters.add(ticket, Waiter::Abort(answer), permit);
+                Event::AbortAsked { turn, ticket, now }
             }
-            ConversationMsg::Change { change, answer, permit: _ } => {
-                Event::ChangeAsked { change, ticket: awake.ticket(Waiter::Change(answer)), now }
+            ConversationMsg::Change { ticket, change, answer, permit } => {
+                let ticket = awake.waiters.add(ticket, Waiter::Change(answer), permit);
+                Event::ChangeAsked { change, ticket, now }
             }
-            ConversationMsg::Resume { answer, permit: _ } => {
-                Event::ResumeAsked { ticket: awake.ticket(Waiter::Resume(answer)) }
+            ConversationMsg::Resume { ticket, answer, permit } => {
+                let ticket = awake.waiters.add(ticket, Waiter::Resume(answer), permit);
+                Event::ResumeAsked { ticket }
             }
-            ConversationMsg::Select { select, answer, permit: _ } => {
-                Event::SelectAsked { select, ticket: awake.ticket(Waiter::Change(answer)), now }
+            ConversationMsg::Select { ticket, select, answer, permit } => {
+                let ticket = awake.waiters.add(ticket, Waiter::Change(answer), permit);
+                Event::SelectAsked { select, ticket, now }
             }
             ConversationMsg::Planned { attempt, outcome } => {
                 let outcome = outcome.map(|planned| {
@@ -176,9 +175,15 @@ impl ConversationActor {
             ConversationMsg::TurnEnded { turn, tail, usage, ending } => {
                 Event::TurnEnded { turn, tail, usage, ending, now }
             }
-            ConversationMsg::Claimed(result) => Event::Claimed(result),
+            ConversationMsg::Claimed(result) => {
+                // What the earlier instance had on its way is stored or refused by now: the Journal keeps its order.
+                let owed = awake.conversation.apply(Event::Owed(awake.waiters.debts.left()));
+                self.perform(myself, awake, owed)?;
+                Event::Claimed(result)
+            }
             ConversationMsg::Settled(outcome) => Event::Settled { outcome, now },
             ConversationMsg::RetryDue => Event::RetryDue,
+            ConversationMsg::LookDue => Event::LookDue { now },
             ConversationMsg::Retire => {
                 if awake.conversation.is_idle() {
                     myself.stop(None);
@@ -208,9 +213,14 @@ impl ConversationActor {
         for effect in effects {
             match effect {
                 Effect::Claim(cause) => self.claim(myself, awake.id, cause),
-                Effect::Submit(batch) => {
-                    let actor = myself.clone();
-                    let done = move |outcome| drop(actor.cast(ConversationMsg::Settled(outcome)));
+                Effect::Submit { batch, owed } => {
+                    let (actor, debts) = (myself.clone(), Arc::clone(&awake.waiters.debts));
+                    let done = move |outcome: Result<(), JournalError>| {
+                        if outcome.is_ok() {
+                            debts.owe(owed);
+                        }
+                        drop(actor.cast(ConversationMsg::Settled(outcome)));
+                    };
                     self.ports.journal.submit(batch, Box::new(done));
                 }
                 Effect::Prepare { turn, before_position, steered } => {
@@ -234,7 +244,7 @@ impl ConversationActor {
                 }
                 Effect::Publish(published) => self.publish(awake, &published),
                 Effect::Tell { turn, message, error } => {
-                    awake.log.tell(&Frame::Error { turn_id: turn, message_id: message, error });
+                    awake.log.tell(&Frame::Error { turn_id: Some(turn), message_id: Some(message), error });
                 }
                 Effect::Recall(said) => self.ports.windows.recall(awake.id, said),
                 Effect::ForgetWindow => self.ports.windows.forget(awake.id),
@@ -243,9 +253,14 @@ impl ConversationActor {
                         self.ports.observer.shown(added);
                     }
                 }
-                Effect::Answer(ticket, answer) => awake.answer(ticket, answer),
+                Effect::Answer(ticket, answer) => {
+                    if let Some(turn) = awake.waiters.answer(ticket, answer) {
+                        awake.plans.remove(&turn);
+                    }
+                }
                 Effect::Wake { last_seq } => awake.log.wake(last_seq),
                 Effect::RetryLater => drop(myself.send_after(RETRY_AFTER, || ConversationMsg::RetryDue)),
+                Effect::LookLater(after) => drop(myself.send_after(after, || ConversationMsg::LookDue)),
                 Effect::Quit(JournalError::Gone) => myself.stop(Some("the conversation is gone".to_owned())),
                 Effect::Quit(error) => return Err(error.into()),
             }
@@ -345,13 +360,6 @@ impl ConversationActor {
 }
 
 impl Awake {
-    fn ticket(&mut self, waiter: Waiter) -> Ticket {
-        self.next_ticket += 1;
-        let ticket = Ticket(self.next_ticket);
-        self.answers.insert(ticket, waiter);
-        ticket
-    }
-
     /// What the turn is asked with: as the gates, or the search for who answers, left it; a further step of the turn that
     /// runs is asked as that one was, with another question.
     fn plan_of(&mut self, turn: TurnId, steered: Option<Arc<str>>) -> Option<Arc<TurnPlan>> {
@@ -361,22 +369,6 @@ impl Awake {
         }
         let plan = self.plans.remove(&turn).or_else(|| self.planned.take())?;
         Some(Arc::new(*plan))
-    }
-
-    /// Answers whoever holds the ticket; one who has gone needs no answer.
-    fn answer(&mut self, ticket: Ticket, answer: Answer) {
-        match (self.answers.remove(&ticket), answer) {
-            (Some(Waiter::Begin(turn, waiter)), Answer::Begun(begun)) => {
-                self.plans.remove(&turn);
-                reply(waiter, begun);
-            }
-            (Some(Waiter::Abort(waiter)), Answer::Aborted(aborted)) => reply(waiter, aborted),
-            (Some(Waiter::Resume(waiter)), Answer::Begun(begun)) => reply(waiter, begun),
-            (Some(Waiter::Change(waiter)), Answer::Changed(changed)) => reply(waiter, changed),
-            (waiter, answer) => {
-                tracing::error!(?ticket, ?answer, known = waiter.is_some(), "an answer for nobody");
-            }
-        }
     }
 
     fn release(&mut self, turn: TurnId) {

@@ -1,6 +1,6 @@
 //! Duties that a Conversation returns to its actor.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     policy::window::Said,
@@ -14,8 +14,12 @@ use super::event::Ticket;
 pub enum Effect {
     /// Claim the Conversation in the Journal.
     Claim(Leftover),
-    /// Queue the batch; its outcome comes back as `Settled`.
-    Submit(Batch),
+    /// Queue the batch; its outcome comes back as `Settled`. From its commit on these answers are owed, whatever becomes of
+    /// this instance.
+    Submit {
+        batch: Batch,
+        owed: Vec<(Ticket, Answer)>,
+    },
     /// Spawn the turn: it gathers its context now and asks the Provider once it is released.
     Prepare {
         turn: TurnId,
@@ -58,6 +62,8 @@ pub enum Effect {
         last_seq: u64,
     },
     RetryLater,
+    /// Look after so long whether the batch in flight is still on its way: `LookDue`.
+    LookLater(Duration),
     /// This instance can't go on; the Village decides what follows.
     Quit(JournalError),
 }

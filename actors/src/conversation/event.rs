@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::effect::Answer;
 use crate::{
     policy::outcome::Ending,
     ports::journal::{Claimed, JournalError, Queued},
@@ -12,12 +13,15 @@ use crate::{
     },
 };
 
-/// Stands for someone who waits for an answer; the actor knows who.
+/// Stands for someone who waits for an answer, and for what he asks: whoever asks again, because an actor failed before it
+/// answered, does so under the same ticket. Given by the asker, and never twice in a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub u64);
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
+    /// Answers to what an earlier instance had stored, and did not live to tell. Comes right before its own claim's.
+    Owed(Vec<(Ticket, Answer)>),
     /// The claim was answered. Until then everything else waits.
     Claimed(Result<Claimed, JournalError>),
     /// A turn is asked for; refused while one runs.
@@ -40,10 +44,35 @@ pub enum Event {
     SelectAsked { select: Box<Select>, ticket: Ticket, now: Timestamp },
     /// Time to try the claim, or the batch in flight, again.
     RetryDue,
+    /// Time to look whether the batch in flight is still on its way.
+    LookDue { now: Timestamp },
     /// The Player gave another title, or took it away.
     Renamed { title: Option<String> },
     /// The Conversation was deleted.
     Deleted,
+}
+
+impl Event {
+    /// Under which ticket somebody asks for it.
+    pub fn ticket(&self) -> Option<Ticket> {
+        match self {
+            Self::BeginAsked { ticket, .. }
+            | Self::AbortAsked { ticket, .. }
+            | Self::ChangeAsked { ticket, .. }
+            | Self::ResumeAsked { ticket }
+            | Self::SelectAsked { ticket, .. } => Some(*ticket),
+            Self::Owed(_)
+            | Self::Claimed(_)
+            | Self::DeltasArrived { .. }
+            | Self::TurnEnded { .. }
+            | Self::Settled { .. }
+            | Self::Planned { .. }
+            | Self::RetryDue
+            | Self::LookDue { .. }
+            | Self::Renamed { .. }
+            | Self::Deleted => None,
+        }
+    }
 }
 
 /// A turn that passed every gate.

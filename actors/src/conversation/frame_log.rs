@@ -69,7 +69,7 @@ impl FrameLog {
             log.positions.join(&position);
             false
         });
-        let told = self.log.borrow().told;
+        let told = self.log.borrow().heard();
         let watcher = Watcher { log: self.log.subscribe(), position, told };
         self.arrivals.notify_waiters();
         watcher
@@ -127,11 +127,29 @@ impl FrameLog {
         log.floor.map(|_| log.head)
     }
 
-    /// The running turn's frames, merged as far as possible, and the seq of the newest: together one moment.
-    pub fn snapshot(&self) -> Option<(Vec<Line>, u64)> {
-        let log = self.log.borrow();
-        log.turn?;
-        Some((log.lines(log.floor?, usize::MAX), log.head))
+    /// The running turn's frames, merged as far as possible, and the seq of the newest: together one moment, that of the last
+    /// look. The log only grows while its turn runs, so it is read as readers do: whoever writes waits for one stretch, not
+    /// for a whole reply.
+    pub fn snapshot(&self) -> Option<(Vec<Arc<Stretch>>, u64)> {
+        let (turn, mut cursor) = {
+            let log = self.log.borrow();
+            (log.turn?, log.floor?)
+        };
+        let mut stretches = Vec::new();
+        loop {
+            let log = self.log.borrow();
+            // It has ended meanwhile: all of it is in the store.
+            if log.turn != Some(turn) {
+                return None;
+            }
+            if !log.has_more(cursor) {
+                return Some((stretches, log.head));
+            }
+            let stretch = log.stretch(cursor);
+            drop(log);
+            cursor = stretch.cursor();
+            stretches.push(stretch);
+        }
     }
 
     /// The actor is awake and the store holds everything up to `seq`. After a restart the log may lack frames that were
@@ -186,10 +204,28 @@ impl FrameLog {
 
     /// Something that is no transcript, for whoever watches now.
     pub fn tell(&self, frame: &Frame) {
-        let line = Line { seq: None, json: log::to_json(frame), ends: None };
+        self.say(frame, false);
+    }
+
+    /// Likewise, and for whoever comes before it is taken back.
+    pub fn tell_all(&self, frame: &Frame) {
+        self.say(frame, true);
+    }
+
+    /// What everybody was told does not hold any more: who comes now hears nothing of it.
+    pub fn take_back(&self) {
+        self.log.send_if_modified(|log| {
+            log.stands = false;
+            false
+        });
+    }
+
+    fn say(&self, frame: &Frame, stands: bool) {
+        let line = Line { seq: None, json: frame.to_json(), ends: None };
         self.log.send_modify(|log| {
             log.told += 1;
             log.telling = Some(line);
+            log.stands = stands;
         });
     }
 

@@ -52,7 +52,7 @@ pub fn whole(
         frames.push((next(seq), Frame::Part { message_id: message.id, index, part: part.clone() }));
     }
     if let Some(error) = error {
-        frames.push((next(seq), Frame::Error { turn_id: message.turn_id, message_id: message.id, error }));
+        frames.push((next(seq), Frame::Error { turn_id: Some(message.turn_id), message_id: Some(message.id), error }));
     }
     let state = if message.status == MessageStatus::Queued { TurnState::Queued } else { TurnState::Running };
     frames.push((

@@ -2,7 +2,7 @@
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::{AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, QueueChange, Select};
+use super::{AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, QueueChange, Select, Ticket};
 use crate::{
     policy::outcome::Ending,
     ports::journal::{Claimed, JournalError},
@@ -10,24 +10,41 @@ use crate::{
     vocabulary::{Delta, MessageError, TurnId, Usage},
 };
 
-/// Messages from outside take a permit of the bounded mailbox; the turn's and the Journal's reports need none.
+/// Messages from outside hold a permit of the bounded mailbox until they are answered, and carry the ticket under which their sender asks again if
+/// this instance fails; the turn's and the Journal's reports need neither.
 pub enum ConversationMsg {
     /// From the Engine: begin a turn. Answered after its admission is committed or refused. Too late (the actor is going):
     /// the sender sees its answer dropped and asks the Village again.
     Begin {
+        ticket: Ticket,
         begin: Box<Begin>,
         plan: Box<TurnPlan>,
         answer: oneshot::Sender<Result<Begun, BeginRefusal>>,
         permit: OwnedSemaphorePermit,
     },
     /// From the Engine: stop. Answered after the terminal frame is committed; at once when nothing runs.
-    Abort { turn: Option<TurnId>, answer: oneshot::Sender<Result<Aborted, AbortRefusal>>, permit: OwnedSemaphorePermit },
+    Abort {
+        ticket: Ticket,
+        turn: Option<TurnId>,
+        answer: oneshot::Sender<Result<Aborted, AbortRefusal>>,
+        permit: OwnedSemaphorePermit,
+    },
     /// From the Engine: change what waits. Answered after the commit. Too late (it was taken up): refused.
-    Change { change: QueueChange, answer: oneshot::Sender<Result<(), ChangeRefusal>>, permit: OwnedSemaphorePermit },
+    Change {
+        ticket: Ticket,
+        change: QueueChange,
+        answer: oneshot::Sender<Result<(), ChangeRefusal>>,
+        permit: OwnedSemaphorePermit,
+    },
     /// From the Engine: take up what waits. Answered as a `Begin` is.
-    Resume { answer: oneshot::Sender<Result<Begun, BeginRefusal>>, permit: OwnedSemaphorePermit },
+    Resume { ticket: Ticket, answer: oneshot::Sender<Result<Begun, BeginRefusal>>, permit: OwnedSemaphorePermit },
     /// From the Engine: bring an earlier variant back. Answered after the commit; refused while a turn runs.
-    Select { select: Box<Select>, answer: oneshot::Sender<Result<(), ChangeRefusal>>, permit: OwnedSemaphorePermit },
+    Select {
+        ticket: Ticket,
+        select: Box<Select>,
+        answer: oneshot::Sender<Result<(), ChangeRefusal>>,
+        permit: OwnedSemaphorePermit,
+    },
     /// From the actor's own search for who answers what is being taken up. Too late: another search is under way.
     Planned { attempt: u64, outcome: Result<Box<Planned>, MessageError> },
     /// From the turn's task: decoded pieces; the turn's gate opens once they are durable. Too late: dropped.
@@ -40,6 +57,8 @@ pub enum ConversationMsg {
     Settled(Result<(), JournalError>),
     /// From the actor itself, a while after the store refused.
     RetryDue,
+    /// From the actor itself: whether what went to the store before is still on its way.
+    LookDue,
     /// From the Village: sleep, if there is nothing to do.
     Retire,
     /// From the Village: the process is being stopped; end what runs.

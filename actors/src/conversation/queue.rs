@@ -188,9 +188,8 @@ impl Draft {
         let row = Arc::new(item.waiting(cursor + 1));
         self.show(desk, &row, None, now);
         self.writes.push(Write::Enqueue { message: row, turn: item.turn, reply: item.reply, to: item.to });
-        let turn = steers.unwrap_or(item.turn);
-        self.remember(begin.idempotency.as_ref(), turn, item.reply, cursor + 1, now);
-        let begun = Begun { turn, message: item.reply, cursor };
+        self.remember(begin.idempotency.as_ref(), item.turn, item.reply, cursor + 1, now);
+        let begun = Begun { turn: steers.unwrap_or(item.turn), message: item.reply, cursor };
         let at = self.queue.partition_point(|other| other.position < item.position);
         self.queue.insert(at, item);
         Ok(Answer::Begun(Ok(begun)))
@@ -211,7 +210,7 @@ impl Draft {
     ) -> Result<Answer, Answer> {
         let Some(item) = self.queue.iter_mut().find(|item| item.message == message) else { return Err(not_queued()) };
         item.text = Arc::clone(text);
-        let (turn, reply, first_seq) = (item.steers.unwrap_or(item.turn), item.reply, self.last_seq + 1);
+        let (turn, reply, first_seq) = (item.turn, item.reply, self.last_seq + 1);
         let row = Arc::new(item.waiting(self.last_seq + 1));
         self.show(desk, &row, None, now);
         self.writes.push(Write::Requeue(row));

@@ -3,6 +3,7 @@
 
 mod asking;
 mod flights;
+mod owing;
 mod settling;
 mod standing;
 
@@ -37,6 +38,8 @@ pub struct Conversation {
     cause: Leftover,
     /// Asked before the claim was answered.
     early: Vec<Event>,
+    /// Answers to what an earlier instance had stored; whoever waits for one asks again.
+    owed: Vec<(Ticket, Answer)>,
     turn: Option<Box<Turn>>,
     /// Asked for with leave to stop what runs: it begins when that has ended.
     next: Option<Box<Next>>,
@@ -47,14 +50,18 @@ pub struct Conversation {
     taking_up: Option<Box<TakingUp>>,
     attempts: u64,
     in_flight: Option<Box<InFlight>>,
-    /// Since when the batch in flight has been refused by the store.
+    /// Set while the store does not take the batch in flight.
     trouble: Option<Trouble>,
+    /// A look at the batch in flight is due some time.
+    looking: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Trouble {
-    since: Timestamp,
-    cancelled: bool,
+enum Trouble {
+    /// It was refused, and is tried again.
+    Refused,
+    /// That has been so for long, or nothing was heard of it: the turn is stopped, and nobody is kept waiting.
+    OutOfPatience,
 }
 
 impl Conversation {
@@ -69,6 +76,7 @@ impl Conversation {
             claimed: false,
             cause,
             early: Vec::new(),
+            owed: Vec::new(),
             turn: None,
             next: None,
             queue: VecDeque::new(),
@@ -77,6 +85,7 @@ impl Conversation {
             attempts: 0,
             in_flight: None,
             trouble: None,
+            looking: false,
         };
         (state, vec![Effect::Claim(cause)])
     }
@@ -104,7 +113,14 @@ impl Conversation {
 
     /// Takes a fact in and answers what is to be done about it, in order.
     pub fn apply(&mut self, event: Event) -> Vec<Effect> {
+        if let Some(answer) = self.claimed.then(|| self.pay(&event)).flatten() {
+            return vec![answer];
+        }
         match event {
+            Event::Owed(owed) => {
+                self.owed = owed;
+                Vec::new()
+            }
             Event::Claimed(Ok(claimed)) => self.on_claimed(claimed),
             Event::Claimed(Err(error)) => self.on_unclaimed(error),
             early @ (Event::BeginAsked { .. }
@@ -137,6 +153,7 @@ impl Conversation {
             Event::Settled { outcome: Ok(()), now } => self.on_committed(now),
             Event::Settled { outcome: Err(error), now } => self.on_refused(error, now),
             Event::RetryDue => self.on_retry(),
+            Event::LookDue { now } => self.on_look(now),
             Event::Renamed { title } => {
                 self.title = title;
                 Vec::new()

@@ -140,6 +140,8 @@ impl Turn {
 #[derive(Debug, Clone, PartialEq)]
 pub struct InFlight {
     pub batch: Batch,
+    /// When the Journal was asked for the first time.
+    pub since: Timestamp,
     pub publish: Vec<Published>,
     pub then: Then,
 }
@@ -176,8 +178,7 @@ impl Then {
 /// How a turn goes on behind a step that steering split off.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NextStep {
-    /// Texts that were said, in order.
-    pub said: Vec<Arc<NewMessage>>,
+    pub said: Arc<NewMessage>,
     pub reply: Arc<NewMessage>,
 }
 

@@ -214,6 +214,15 @@ pub fn store_unavailable() -> MessageError {
     )
 }
 
+/// What watchers are told, without an id, of a text whose turn could not begin.
+pub fn not_taken_up() -> MessageError {
+    own(
+        ErrorCode::StoreUnavailable,
+        ErrorKind::Store,
+        "Hamlet's store cannot be written, so the text that waits was not taken up. It waits until you let it go on.",
+    )
+}
+
 fn own(code: ErrorCode, kind: ErrorKind, message: &str) -> MessageError {
     MessageError { code, message: message.to_owned(), kind, provider: None, status: None, retryable: true }
 }

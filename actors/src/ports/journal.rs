@@ -218,7 +218,9 @@ pub struct IdempotentTurn {
     pub key: String,
     /// SHA-256 of route and body.
     pub body_hash: [u8; 32],
+    /// For a text that steers: the one that it begins when it can't join the one that runs.
     pub turn: TurnId,
+    /// The reply: it tells in which turn the request is answered.
     pub message: MessageId,
     pub first_seq: u64,
     pub at: Timestamp,

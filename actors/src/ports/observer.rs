@@ -56,7 +56,9 @@ impl EndedTurn {
             _ => None,
         })?;
         let code = frames.iter().rev().find_map(|(_, frame)| match frame {
-            Frame::Error { message_id, error: MessageError { code, .. }, .. } if *message_id == finish.message_id => {
+            Frame::Error { message_id, error: MessageError { code, .. }, .. }
+                if *message_id == Some(finish.message_id) =>
+            {
                 Some(*code)
             }
             _ => None,
@@ -113,7 +115,7 @@ mod tests {
             status: None,
             retryable: true,
         };
-        (1, Frame::Error { turn_id: turn, message_id: message, error })
+        (1, Frame::Error { turn_id: Some(turn), message_id: Some(message), error })
     }
 
     #[test]

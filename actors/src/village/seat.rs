@@ -11,12 +11,14 @@ use super::{
 };
 use crate::{
     conversation::{
+        debts::Debts,
         frame_log::FrameLog,
         mailbox::ConversationMsg,
         vitals::{ActorState, LastError, Vitals},
     },
+    policy::outcome::quarantined,
     ports::journal::{Claimed, JournalError},
-    vocabulary::{ConversationId, Timestamp},
+    vocabulary::{ConversationId, Frame, Timestamp},
 };
 
 /// How the Engine reaches a Conversation.
@@ -62,6 +64,8 @@ pub struct Seat {
     last_error: Option<LastError>,
     last_activity: Option<Timestamp>,
     pub mark: Arc<Mark>,
+    /// Answers that failed actors have left owing.
+    pub debts: Arc<Debts>,
 }
 
 struct Sitting {
@@ -85,6 +89,7 @@ impl Seat {
             last_error: None,
             last_activity: None,
             mark,
+            debts: Arc::default(),
         }
     }
 
@@ -211,12 +216,18 @@ impl Seat {
         !self.quarantined
     }
 
+    /// Whoever watches is told why nothing goes on here, also where no turn ends with it.
+    pub fn tell_of_quarantine(&self) {
+        self.log.tell_all(&Frame::Error { turn_id: None, message_id: None, error: quarantined() });
+    }
+
     /// Lets the Conversation be woken again.
     pub fn release(&mut self) -> Intervention {
         if !self.quarantined {
             return Intervention::NotQuarantined;
         }
         self.quarantined = false;
+        self.log.take_back();
         self.restarts.clear();
         self.mark.touch();
         Intervention::Done

@@ -33,7 +33,7 @@ pub struct ActorView {
     /// The Provider call that the turn is at, from 1; 0 without a turn.
     pub step: u32,
     pub hop: Hop,
-    /// Messages that wait for their turn.
+    /// Messages that wait for their turn; 0 when nobody is awake.
     pub queue: usize,
     /// Requests in the bounded mailbox; None when nobody is awake.
     pub mailbox: Option<MailboxView>,
@@ -104,6 +104,11 @@ pub struct RestartsView {
 }
 
 impl ActorView {
+    /// Whether an actor has published this. Of who sleeps only the store knows what waits.
+    pub fn is_awake(&self) -> bool {
+        self.mailbox.is_some()
+    }
+
     /// Whether numbers of it move without a change of state.
     pub fn is_moving(&self) -> bool {
         self.turn.is_some() || self.watchers.lags.first().is_some_and(|lag| *lag > 0)

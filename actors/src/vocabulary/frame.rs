@@ -14,15 +14,30 @@ pub enum Frame {
     Start(Start),
     /// A Part or a piece of one; text and reasoning append, every other kind replaces.
     Part { message_id: MessageId, index: u32, part: Part },
-    /// Something that the Player must be told. One a Message; the last wins.
+    /// Something that the Player must be told. One a Message; the last wins. None: it is about the whole Conversation, and no
+    /// transcript.
     Error {
-        turn_id: TurnId,
-        message_id: MessageId,
+        turn_id: Option<TurnId>,
+        message_id: Option<MessageId>,
         #[serde(flatten)]
         error: MessageError,
     },
     /// A Message ends. `turn.state == "ended"` makes it its turn's one terminal frame.
     Finish(Finish),
+}
+
+/// What a reader gets in the place of a frame that cannot be written.
+const UNWRITABLE: &str = r#"{"type":"error","turnId":null,"messageId":null,"code":"INTERNAL","message":"Hamlet could not write something that belongs here. Reload the page.","kind":"server","retryable":true}"#;
+
+impl Frame {
+    /// As every transport writes it. Frames are plain values, and writing those to memory does not fail; if it does all the
+    /// same, that is told, and not left out.
+    pub fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_else(|error| {
+            tracing::error!(%error, "a frame could not be written");
+            UNWRITABLE.as_bytes().to_vec()
+        })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -100,4 +115,16 @@ pub struct MessageError {
     pub status: Option<u16>,
     /// Whether the same request may go better later.
     pub retryable: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_a_frame_that_cannot_be_written_is_a_frame() {
+        let frame: Frame = serde_json::from_str(UNWRITABLE).unwrap();
+        assert!(matches!(&frame, Frame::Error { message_id: None, error, .. } if error.code == ErrorCode::Internal));
+        assert_eq!(String::from_utf8(frame.to_json()).unwrap(), UNWRITABLE);
+    }
 }

@@ -61,7 +61,7 @@ impl Transcript {
             Frame::Start(start) => self.start(start),
             Frame::Part { message_id, index, part } => self.part(message_id, Piece::Part { index, part }),
             Frame::Error { message_id, error, .. } => {
-                if let Some(entry) = self.entry(message_id) {
+                if let Some(entry) = message_id.and_then(|id| self.entry(id)) {
                     entry.error = Some(error);
                 }
             }

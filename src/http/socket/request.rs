@@ -110,8 +110,8 @@ async fn turn(
             headers.insert("idempotency-key", key.ok_or_else(invalid)?);
         }
     }
-    // A map is plain data: writing it to memory does not fail.
-    let raw = serde_json::to_vec(&fields).unwrap_or_default();
+    // An empty one would be the same for all: under one key another request would pass for this one.
+    let raw = serde_json::to_vec(&fields).map_err(|error| ApiError::internal(&error))?;
     let repeatable = Repeatable::of(&headers, &format!("messages {conversation}"), &raw)?;
     let said: SayBody = body(fields)?;
     let joined = admit::say(app, &signed_in.who, conversation, said.into(), repeatable).await?;

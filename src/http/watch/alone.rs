@@ -9,7 +9,7 @@ use axum::{
 use futures_util::stream;
 use hamlet_actors::{
     conversation::frame_log::{Form, FrameLog},
-    vocabulary::{ConversationId, TurnId},
+    vocabulary::{ConversationId, MessageId, TurnId},
 };
 
 use super::{
@@ -34,18 +34,24 @@ pub struct Watching {
     pub until: Option<TurnId>,
     /// Where that turn's end stands, if it has ended: a reader that has come so far is only told where it stands.
     pub end: Option<u64>,
+    /// The reply that the watch is for, where the turn may end without it.
+    pub following: Option<MessageId>,
 }
 
 impl Watching {
     pub fn into_response(self) -> Response {
         // An id without data: a tab that drops before its first frame can come back.
         let opening = Bytes::from(format!("id: {}\n\n", self.cursor));
-        if self.end.is_some_and(|end| self.cursor >= end) {
+        if self.following.is_none() && self.end.is_some_and(|end| self.cursor >= end) {
             return sse::response(Body::from(opening));
         }
         let reader = Reader::new(self.store, &self.log, self.conversation, self.signed_in.who.id, self.cursor);
         let reader = match self.until {
             Some(turn) => reader.until(turn, self.end),
+            None => reader,
+        };
+        let reader = match self.following {
+            Some(reply) => reader.following(reply),
             None => reader,
         };
         let heartbeat = Heartbeat::of(self.accounts, self.signed_in.credential);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use hamlet_actors::{
     conversation::frame_log::{Closing, FrameLog, Line, Look, Stretch, Watcher},
-    vocabulary::{ConversationId, ConversationStamp, PlayerId, TurnId},
+    vocabulary::{ConversationId, ConversationStamp, Frame, MessageId, PlayerId, TurnId},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::super::replay;
-use crate::store::{Store, StoreError, Stored, conversations, messages};
+use crate::store::{Store, StoreError, Stored, conversations, messages, queue};
 
 /// Finished Messages in one read; no statement is open while a socket is written.
 const PAGE: usize = 200;
@@ -43,6 +43,10 @@ pub struct Reader {
     cursor: u64,
     /// It ends behind this turn's terminal frame.
     until: Option<TurnId>,
+    /// The reply that it was opened for, where that may stand in another turn than the one that ends first.
+    reply: Option<MessageId>,
+    /// The turn has ended, and whether the reply stands in it is still to be looked up.
+    turn_is_over: bool,
     /// Where the store has that turn's end, once it was looked for there. It may stand where the log tells of it by another
     /// Message's start alone: when the reply was made anew, or the Player said it otherwise.
     end: Option<u64>,
@@ -64,6 +68,8 @@ impl Reader {
             watcher: log.watch(),
             cursor,
             until: None,
+            reply: None,
+            turn_is_over: false,
             end: None,
             ended: None,
             rested: false,
@@ -77,6 +83,14 @@ impl Reader {
     pub fn until(mut self, turn: TurnId, end: Option<u64>) -> Self {
         self.until = Some(turn);
         self.end = end;
+        self
+    }
+
+    /// When the turn has ended without this reply, ends behind the turn that has it instead.
+    #[must_use]
+    pub fn following(mut self, reply: MessageId) -> Self {
+        self.reply = Some(reply);
+        self.turn_is_over = self.end.is_some_and(|end| self.cursor >= end);
         self
     }
 
@@ -95,6 +109,9 @@ impl Reader {
     pub async fn next(&mut self) -> Step {
         self.page = None;
         loop {
+            if self.turn_is_over {
+                Box::pin(self.follow()).await;
+            }
             if let Some(ended) = self.ended {
                 return Step::Ended(ended);
             }
@@ -135,7 +152,7 @@ impl Reader {
     fn take(&mut self, stretch: Arc<Stretch>) -> Arc<Stretch> {
         let last = self.until.and_then(|turn| stretch.up_to_end_of(turn)).map(Arc::new);
         if last.is_some() {
-            self.ended = Some(Ended::Turn);
+            self.end_of_turn();
         }
         let stretch = last.unwrap_or(stretch);
         self.move_to(stretch.cursor());
@@ -145,8 +162,42 @@ impl Reader {
     fn move_to(&mut self, cursor: u64) {
         self.cursor = self.cursor.max(cursor);
         if self.ended.is_none() && self.end.is_some_and(|end| self.cursor >= end) {
-            self.ended = Some(Ended::Turn);
+            self.end_of_turn();
         }
+    }
+
+    fn end_of_turn(&mut self) {
+        match self.reply {
+            Some(_) => self.turn_is_over = true,
+            None => self.ended = Some(Ended::Turn),
+        }
+    }
+
+    /// The turn has ended: from now on it is known where its text is answered.
+    async fn follow(&mut self) {
+        let (id, player, reply) = (self.conversation, self.player, self.reply);
+        let read = self.store.read(move |conn| {
+            let row = conversations::of_player(conn, id, player)?;
+            Ok(reply.map(|reply| queue::answered_in(conn, row.key, reply)).transpose()?.flatten())
+        });
+        let found = read.await;
+        (self.reply, self.turn_is_over) = (None, false);
+        match found {
+            Ok(turn) if turn.is_some() && turn != self.until => (self.until, self.end) = (turn, None),
+            // It stands in this one, or was withdrawn.
+            Ok(_) => self.ended = Some(Ended::Turn),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn fail(&mut self, error: StoreError) {
+        self.ended = Some(match error {
+            StoreError::NotFound => Ended::Gone,
+            error => {
+                tracing::error!(%error, "a replay could not be read");
+                Ended::Unreadable
+            }
+        });
     }
 
     /// A page of what ended behind the cursor; without a floor, up to the store's own end. None: there was nothing.
@@ -173,20 +224,14 @@ impl Reader {
         let (found, upto, end, stamp) = match read {
             Ok(read) => read,
             Err(error) => {
-                self.ended = Some(match error {
-                    StoreError::NotFound => Ended::Gone,
-                    error => {
-                        tracing::error!(%error, "a replay could not be read");
-                        Ended::Unreadable
-                    }
-                });
+                self.fail(error);
                 return None;
             }
         };
         self.end = end.or(self.end);
         let lines: Vec<Line> = found.messages.into_iter().flat_map(|stored| lines(stored, &stamp)).collect();
         let stretch = (!lines.is_empty()).then(|| self.take(Arc::new(Stretch::new(cursor, lines))));
-        if !found.more && self.ended.is_none() {
+        if !found.more && self.ended.is_none() && !self.turn_is_over {
             self.move_to(upto);
         }
         self.page = page.filter(|_| stretch.is_some());
@@ -199,10 +244,9 @@ fn lines(stored: Stored, stamp: &ConversationStamp) -> Vec<Line> {
     let (last_seq, turn) = (stored.last_seq, stored.terminal.then_some(stored.message.turn_id));
     let frames = replay::frames(stored, stamp);
     let last = frames.len().saturating_sub(1);
-    let line = |(at, frame)| {
+    let line = |(at, frame): (usize, Frame)| {
         let (seq, ends) = if at == last { (Some(last_seq), turn) } else { (None, None) };
-        // A frame is plain data: writing it to memory does not fail.
-        Line { seq, json: serde_json::to_vec(&frame).unwrap_or_default(), ends }
+        Line { seq, json: frame.to_json(), ends }
     };
     frames.into_iter().enumerate().map(line).collect()
 }

@@ -194,3 +194,16 @@ async fn reads_that_panic_leave_the_readers_at_work() {
     }
     assert_eq!(running.text().await.1, "running");
 }
+
+#[tokio::test]
+async fn what_is_to_leave_or_come_back_and_is_not_as_it_was_read_takes_nothing_of_its_batch() {
+    let running = Running::new().await;
+    let supersede = |id, seq| Write::Supersede { left: vec![(id, seq)] };
+    let refused =
+        |outcome: Result<(), JournalError>| assert!(matches!(outcome, Err(JournalError::Refused(_))), "{outcome:?}");
+    refused(running.submit(4, vec![supersede(running.message, 3), supersede(MessageId::generate(), 4)]).await);
+    refused(running.submit(3, vec![Write::Restore { back: vec![(running.message, 3)] }]).await);
+    running.submit(3, vec![supersede(running.message, 3)]).await.unwrap();
+    refused(running.submit(4, vec![supersede(running.message, 4)]).await);
+    running.submit(4, vec![Write::Restore { back: vec![(running.message, 4)] }]).await.unwrap();
+}

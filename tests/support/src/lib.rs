@@ -3,6 +3,7 @@
 
 mod clock;
 mod faulty;
+mod machine_clock;
 mod onlooker;
 mod scripted;
 mod server;
@@ -12,9 +13,10 @@ mod village;
 
 pub use clock::StoppedClock;
 pub use faulty::{Fault, FaultyJournal, HeldBatch, Point};
+pub use machine_clock::{HeldUp, TestClock};
 pub use onlooker::{Onlooker, Seen};
 pub use scripted::{Script, ScriptedProvider};
 pub use server::{Answer, Client, Events, SCRAPER, TestServer, setup};
 pub use several::{Connection, Several};
 pub use socket::Socket;
-pub use village::{Tab, TestClock, TestVillage};
+pub use village::{Tab, TestVillage};

@@ -255,7 +255,7 @@ pub struct Events {
 }
 
 impl Events {
-    fn of(response: Response) -> Self {
+    pub fn of(response: Response) -> Self {
         assert_eq!(response.status(), StatusCode::OK);
         let response_headers = response.headers().clone();
         let bytes = response.bytes_stream().map(|chunk| chunk.map(|chunk| chunk.to_vec())).boxed();

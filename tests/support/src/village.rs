@@ -6,8 +6,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-        mpsc,
+        atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -23,7 +22,7 @@ use hamlet_actors::{
         frame_log::{FrameLog, Look, Watcher},
     },
     engine::{Engine, EngineError},
-    ports::{Clock, Provider, SystemClock, Unobserved},
+    ports::{Provider, Unobserved},
     turn::{Planned, Planner, TurnPlan, Unanswered, WhenUnwatched},
     village::Upkeep,
     vocabulary::{
@@ -32,61 +31,7 @@ use hamlet_actors::{
     },
 };
 
-use tokio::sync::oneshot;
-
-use crate::{FaultyJournal, Onlooker, ScriptedProvider};
-
-/// The machine's clock, which panics in whoever asks it next, or holds him up, when the test says so.
-#[derive(Debug, Default)]
-pub struct TestClock {
-    panics: AtomicBool,
-    holds: Mutex<Option<(oneshot::Sender<()>, mpsc::Receiver<()>)>>,
-}
-
-/// Someone who asked for the time and waits for it, with his whole thread.
-pub struct HeldUp {
-    held: oneshot::Receiver<()>,
-    go_on: mpsc::Sender<()>,
-}
-
-impl HeldUp {
-    /// Resolves when somebody is held up.
-    pub async fn held(&mut self) {
-        (&mut self.held).await.unwrap();
-    }
-
-    pub fn release(self) {
-        self.go_on.send(()).unwrap();
-    }
-}
-
-impl TestClock {
-    /// The next one who asks for the time panics: an actor, in the middle of a message.
-    pub fn panic_next(&self) {
-        self.panics.store(true, Ordering::SeqCst);
-    }
-
-    /// The next one who asks for the time waits until the test lets him go. For runtimes with threads to spare.
-    pub fn hold_next(&self) -> HeldUp {
-        let (holding, held) = oneshot::channel();
-        let (go_on, going_on) = mpsc::channel();
-        *self.holds.lock().unwrap() = Some((holding, going_on));
-        HeldUp { held, go_on }
-    }
-}
-
-impl Clock for TestClock {
-    fn now(&self) -> Timestamp {
-        assert!(!self.panics.swap(false, Ordering::SeqCst), "as the test asked");
-        let held = self.holds.lock().unwrap().take();
-        if let Some((holding, going_on)) = held {
-            holding.send(()).unwrap();
-            // The test may have failed meanwhile.
-            let (Ok(()) | Err(_)) = going_on.recv();
-        }
-        SystemClock.now()
-    }
-}
+use crate::{FaultyJournal, Onlooker, ScriptedProvider, TestClock};
 
 /// Casts every text with the one NPC, unless the test says that nobody can answer.
 pub struct TestPlanner {

@@ -193,7 +193,7 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
             </button>
           )}
           {!chat.connected && <p class="small" role="status">Connection lost. Connecting again …</p>}
-          {chat.storeTrouble && <TroubleLine trouble={{ message: chat.storeTrouble, code: "STORE_UNAVAILABLE" }} />}
+          {chat.aside && <TroubleLine trouble={chat.aside} />}
           {chat.trouble && <TroubleLine trouble={chat.trouble} dismiss={() => chat.dismiss()} />}
           {waiting.length > 0 && idle && <Paused waiting={waiting.length} resume={() => chat.resume()} />}
           <Composer

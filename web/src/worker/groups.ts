@@ -3,7 +3,7 @@
 // gathered until it does. What a cut connection leaves behind here is dropped with it: the server sends such a Message
 // again from its start.
 
-import type { ErrorFrame, Frame } from "../wire";
+import { type ErrorFrame, type Frame, isAside } from "../wire";
 import type { Group } from "./relay";
 
 export interface StreamEvent {
@@ -38,7 +38,7 @@ export class Groups {
     if (before === undefined || cursor < before) return { kind: "stale", conversation };
 
     const frame: Frame = JSON.parse(data);
-    if (frame.type === "error" && frame.code === "STORE_UNAVAILABLE") return { kind: "aside", conversation, frame };
+    if (frame.type === "error" && isAside(frame)) return { kind: "aside", conversation, frame };
     const frames = this.#gathered.get(conversation) ?? [];
     frames.push(frame);
     if (cursor === before) {

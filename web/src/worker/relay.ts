@@ -87,9 +87,9 @@ export class Relay {
     }
   }
 
-  /** Said while one of its Messages is written; no transcript. */
+  /** Said while one of its Messages is written, or of the whole Conversation; no transcript. */
   aside(frame: ErrorFrame): void {
-    if (!this.#open.has(frame.messageId)) return;
+    if (frame.messageId !== null && !this.#open.has(frame.messageId)) return;
     for (const listener of this.#listeners) listener.hand([frame]);
   }
 
@@ -104,6 +104,7 @@ export class Relay {
       this.#open.set(frame.message.id, { start: frame, parts: [], error: null, finish: null, cursor });
       return;
     }
+    if (frame.messageId === null) return;
     const open = this.#open.get(frame.messageId);
     if (!open || (frame.type === "finish" && frame.status !== "queued")) {
       this.#open.delete(frame.messageId);

@@ -27,6 +27,8 @@ pub struct Log {
     /// Number and JSON of the last thing told without an id.
     pub told: u64,
     pub telling: Option<Line>,
+    /// It holds for who comes later, too.
+    pub stands: bool,
     pub closing: Option<Closing>,
     pub positions: Positions,
     /// None: there is none. Logs are as many as the Conversations that are watched, and most of them have nothing to show.
@@ -71,6 +73,11 @@ struct Near {
 impl Log {
     pub fn clear(&mut self) {
         self.frames = None;
+    }
+
+    /// Up to which number a reader that comes now needs not be told.
+    pub fn heard(&self) -> u64 {
+        self.told - u64::from(self.stands)
     }
 
     /// Called before frames are appended: readers who had everything stand here.
@@ -118,7 +125,7 @@ impl Log {
     }
 
     fn push_whole(&mut self, seq: u64, frame: &Frame, ends: Option<TurnId>) {
-        self.frames.get_or_insert_default().push_whole(seq, &to_json(frame), ends);
+        self.frames.get_or_insert_default().push_whole(seq, &frame.to_json(), ends);
         self.head = self.head.max(seq);
     }
 
@@ -251,9 +258,4 @@ fn escape_into(bytes: &mut Vec<u8>, text: &str) {
         bytes.pop();
         bytes.remove(start);
     }
-}
-
-pub fn to_json(frame: &Frame) -> Vec<u8> {
-    // Frames are plain values with string keys: writing them to memory does not fail.
-    serde_json::to_vec(frame).unwrap_or_default()
 }

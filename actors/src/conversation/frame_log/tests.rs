@@ -284,3 +284,25 @@ fn a_reader_of_one_turn_gets_nothing_behind_its_terminal_frame() {
     assert_eq!((cut.lines().len(), cut.cursor()), (2, 6));
     assert!(stretch.up_to_end_of(TurnId(Uuid::from_u128(9))).is_none());
 }
+
+#[test]
+fn a_snapshot_is_the_whole_running_turn_read_a_stretch_at_a_time() {
+    let log = opened();
+    let begun = log.head().unwrap();
+    let piece = "x".repeat(1_000);
+    let count = 3 * log::LOOK_LIMIT as u64 / 1_000;
+    for n in 1..=count {
+        log.publish_pieces(MESSAGE, &[(begun + n, text(0, &piece))]);
+    }
+    let (stretches, head) = log.snapshot().unwrap();
+    assert!(stretches.len() > 2, "nobody who writes waits for the whole");
+    let mut transcript = Transcript::default();
+    for line in stretches.iter().flat_map(|stretch| stretch.lines()) {
+        transcript.fold(serde_json::from_slice(&line.json).unwrap());
+    }
+    let [entry] = transcript.entries() else { panic!("{transcript:?}") };
+    assert_eq!(entry.parts, [Part::text(piece.repeat(usize::try_from(count).unwrap()))]);
+    assert_eq!((head, stretches.last().map(|stretch| stretch.cursor())), (begun + count, Some(begun + count)));
+    log.publish_frames(&[(head + 1, finish())]);
+    assert_eq!(log.snapshot(), None, "what has ended is in the store");
+}

@@ -29,19 +29,19 @@ impl Conversation {
         while self.in_flight.is_none() {
             // Before what was to wait for it is stored: if it is refused, that need not wait.
             if self.turn.is_none() && self.next.is_some() {
-                effects.extend(self.begin_next());
+                effects.extend(self.begin_next(now));
                 continue;
             }
             self.no_need_to_wait();
             if let Some(asked) = self.changes.pop_front() {
-                effects.extend(self.stage_change(asked));
+                effects.extend(self.stage_change(asked, now));
                 continue;
             }
             let flight = match self.turn.as_ref().map(|turn| (turn.ending.clone(), turn.pending.is_empty())) {
                 Some((Some(ending), _)) => self.ending_flight(&ending, now),
                 Some((None, false)) => self.append_flight(now),
                 Some((None, true)) => None,
-                None => match self.begin_next() {
+                None => match self.begin_next(now) {
                     begun if begun.is_empty() => None,
                     begun => {
                         effects.extend(begun);
@@ -52,6 +52,7 @@ impl Conversation {
             let Some(flight) = flight else { break };
             effects.push(self.send(flight));
         }
+        effects.extend(self.look_later(now));
         effects
     }
 
@@ -68,13 +69,13 @@ impl Conversation {
     }
 
     pub(super) fn send(&mut self, flight: InFlight) -> Effect {
-        let submit = Effect::Submit(flight.batch.clone());
+        let submit = self.submit(&flight);
         self.in_flight = Some(Box::new(flight));
         submit
     }
 
     /// A change that changes nothing is refused at once.
-    fn stage_change(&mut self, asked: Asked) -> Option<Effect> {
+    fn stage_change(&mut self, asked: Asked, now: Timestamp) -> Option<Effect> {
         let desk = Desk {
             conversation: self.id,
             cursor: self.last_seq,
@@ -89,6 +90,7 @@ impl Conversation {
         };
         let flight = InFlight {
             batch: self.batch(staged.last_seq, std::mem::take(&mut staged.writes)),
+            since: now,
             publish: vec![Published::Frames(std::mem::take(&mut staged.frames))],
             then: Then::Changed { staged: Box::new(staged), asked: Box::new(asked) },
         };
@@ -96,28 +98,29 @@ impl Conversation {
     }
 
     /// Nothing runs: what asked for it begins, else what is being taken up.
-    fn begin_next(&mut self) -> Vec<Effect> {
+    fn begin_next(&mut self, now: Timestamp) -> Vec<Effect> {
         if let Some(next) = self.next.take() {
             let Next { begin, waiters } = *next;
             if is_stale(&begin.intent, self.last_seq) {
                 return waiters.into_iter().flat_map(|ticket| begun(ticket, BeginRefusal::Stale)).collect();
             }
-            return self.admit(*begin, waiters);
+            return self.admit(*begin, waiters, now);
         }
         let Some(taking_up) = self.taking_up.take_if(|taking_up| taking_up.cast.is_some()) else { return Vec::new() };
         match taking_up.cast {
-            Some((cast, now)) => self.admit(taken_up(taking_up.item, cast, now), taking_up.waiters),
+            Some((cast, at)) => self.admit(taken_up(taking_up.item, cast, at), taking_up.waiters, now),
             None => Vec::new(),
         }
     }
 
-    fn admit(&mut self, begin: Begin, waiters: Vec<Ticket>) -> Vec<Effect> {
+    fn admit(&mut self, begin: Begin, waiters: Vec<Ticket>, now: Timestamp) -> Vec<Effect> {
         let turn = begin.turn;
         let before_position = before_position(self.place(), &begin.intent);
         let admitted = admit(self.place(), begin, waiters);
         self.turn = Some(Box::new(admitted.turn));
         let submit = self.send(InFlight {
             batch: self.batch(admitted.last_seq, admitted.writes),
+            since: now,
             publish: vec![Published::Frames(admitted.frames)],
             then: Then::Admitted { player: admitted.player, title: admitted.title },
         });
@@ -133,7 +136,7 @@ impl Conversation {
             writes.push(Write::Fold { message: turn.message, body: Arc::new(turn.body.clone()), through: seq });
         }
         let taken = std::mem::take(&mut turn.reporting);
-        Some(InFlight { batch: self.batch(seq, writes), publish, then: Then::Appended { taken } })
+        Some(InFlight { batch: self.batch(seq, writes), since: now, publish, then: Then::Appended { taken } })
     }
 
     /// The last pieces, what closes open calls, and the finish: one transaction. When the reply is complete and something
@@ -148,17 +151,18 @@ impl Conversation {
         let (closing, shown) = pending_writes(turn, &mut seq);
         writes.extend(closing);
         publish.extend(shown);
-        let steering: Vec<Queued> = match verdict.status {
+        // One a step: each was answered for with a reply of its own.
+        let steering: Option<Queued> = match verdict.status {
             MessageStatus::Complete if turn.stopped.is_none() => {
-                self.queue.iter().filter(|item| item.steers == Some(turn.id)).cloned().collect()
+                self.queue.iter().find(|item| item.steers == Some(turn.id)).cloned()
             }
-            _ => Vec::new(),
+            _ => None,
         };
-        let ends = steering.is_empty();
+        let ends = steering.is_none();
         let mut frames = Vec::new();
         if let Some(error) = verdict.error.clone() {
             seq += 1;
-            frames.push((seq, Frame::Error { turn_id: turn.id, message_id: turn.message, error }));
+            frames.push((seq, Frame::Error { turn_id: Some(turn.id), message_id: Some(turn.message), error }));
         }
         seq += 1;
         let stamp = ConversationStamp { title, updated_at: now };
@@ -186,24 +190,17 @@ impl Conversation {
             finished_at: now,
         })));
         let mut then = Then::Ended { status: verdict.status };
-        if let Some(last) = steering.last() {
-            let reply_id = last.reply;
-            let mut position = turn.position;
-            let mut said = Vec::with_capacity(steering.len());
-            for item in &steering {
-                position += 1;
-                let row = Arc::new(item.said(turn.id, position, seq + 1));
-                frames.extend(frames::whole(self.id, &row, None, stamp.clone(), &mut seq));
-                writes.push(Write::TakeUp(Arc::clone(&row)));
-                said.push(row);
-            }
+        if let Some(item) = steering {
+            let said = Arc::new(item.said(turn.id, turn.position + 1, seq + 1));
+            frames.extend(frames::whole(self.id, &said, None, stamp.clone(), &mut seq));
+            writes.push(Write::TakeUp(Arc::clone(&said)));
             let first_seq = frames::next(&mut seq);
             let reply = Arc::new(NewMessage {
-                id: reply_id,
+                id: item.reply,
                 turn_id: turn.id,
                 role: Role::Npc,
                 author: turn.speaker.clone(),
-                position: position + 1,
+                position: said.position + 1,
                 status: MessageStatus::Running,
                 body: Body::default(),
                 hop: turn.hop,
@@ -221,7 +218,7 @@ impl Conversation {
         }
         publish.push(Published::Frames(frames));
         writes.push(Write::Touch { updated_at: now, title: None });
-        Some(InFlight { batch: self.batch(seq, writes), publish, then })
+        Some(InFlight { batch: self.batch(seq, writes), since: now, publish, then })
     }
 
     /// What stands in a variant's place leaves, and what left with the variant comes back: one transaction.
@@ -245,6 +242,7 @@ impl Conversation {
             vec![Write::Supersede { left }, Write::Restore { back }, Write::Touch { updated_at: now, title: None }];
         let flight = InFlight {
             batch: self.batch(seq, writes),
+            since: now,
             publish: vec![Published::Frames(shown)],
             then: Then::Selected { ticket },
         };

@@ -1,10 +1,10 @@
 //! What follows when the batch in flight is stored, or is not.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     policy::{outcome, window::Said},
-    ports::journal::{JournalError, NewMessage},
+    ports::journal::{JournalError, NewMessage, Queued},
     vocabulary::{MessageStatus, Role, Timestamp},
 };
 
@@ -19,7 +19,7 @@ use super::{
     asking::begun,
 };
 
-/// A Provider is cancelled when the store has not committed for so long.
+/// A Provider is cancelled when the store has had a batch for so long.
 pub(super) const STORE_PATIENCE_MS: i64 = 10_000;
 
 impl Conversation {
@@ -82,21 +82,16 @@ impl Conversation {
     /// The turn goes on with its next Message.
     fn split(&mut self, step: NextStep, now: Timestamp) -> Vec<Effect> {
         let Some(turn) = self.turn.as_mut() else { return Vec::new() };
-        let NextStep { said: texts, reply } = step;
-        let mut effects = Vec::with_capacity(texts.len() + 4);
+        let NextStep { said: text, reply } = step;
         let earlier = recollection(turn);
-        let question = texts.last().map(|message| (message.position, message.body.text().into()));
-        self.queue.retain(|item| texts.iter().all(|message| message.id != item.message));
+        self.queue.retain(|item| item.message != text.id);
         turn.begin_step(&reply, now);
         self.next_position = turn.position + 1;
+        let mut effects = Vec::with_capacity(5);
         effects.push(if turn.branched { Effect::ForgetWindow } else { Effect::Recall(earlier) });
-        if let Some((before_position, question)) = question {
-            effects.extend(
-                texts.iter().filter(|text| text.position < before_position).map(|text| Effect::Recall(said(text))),
-            );
-            effects.push(Effect::Prepare { turn: turn.id, before_position, steered: Some(question) });
-            effects.extend(texts.last().map(|text| Effect::Recall(said(text))));
-        }
+        let question = text.body.text().into();
+        effects.push(Effect::Prepare { turn: turn.id, before_position: text.position, steered: Some(question) });
+        effects.push(Effect::Recall(said(&text)));
         effects.push(Effect::Release(turn.id));
         effects.extend(turn.stopped.map(|reason| Effect::Cancel(turn.id, reason)));
         effects
@@ -168,6 +163,11 @@ impl Conversation {
             let aborted = Answer::Aborted(Err(AbortRefusal::Store(error.clone())));
             effects.extend(turn.abort_waiters.iter().map(|ticket| Effect::Answer(*ticket, aborted.clone())));
             effects.push(Effect::Cancel(turn.id, CancelReason::StoreUnavailable));
+            // It cannot be stored with the text, which waits on.
+            let waits = self.queue.iter().find(|item| item.turn == turn.id);
+            let told =
+                |item: &Queued| Effect::Tell { turn: item.turn, message: item.message, error: outcome::not_taken_up() };
+            effects.extend(waits.map(told));
         }
         if !may_go_on(&error) {
             effects.extend(self.refuse_everybody(&error));
@@ -177,17 +177,50 @@ impl Conversation {
     }
 
     fn in_trouble(&mut self, now: Timestamp) -> Vec<Effect> {
-        let trouble = self.trouble.get_or_insert(Trouble { since: now, cancelled: false });
-        let patience_over = now.as_millis() - trouble.since.as_millis() >= STORE_PATIENCE_MS;
+        self.trouble.get_or_insert(Trouble::Refused);
+        let mut effects = self.lose_patience(now);
+        effects.push(Effect::RetryLater);
+        effects
+    }
+
+    /// A store may also say nothing at all.
+    pub(super) fn on_look(&mut self, now: Timestamp) -> Vec<Effect> {
+        self.looking = false;
+        let mut effects = self.lose_patience(now);
+        effects.extend(self.look_later(now));
+        effects
+    }
+
+    /// While a turn waits for the store somebody looks how long that takes; one look at a time, however many batches.
+    pub(super) fn look_later(&mut self, now: Timestamp) -> Option<Effect> {
+        let left = STORE_PATIENCE_MS - self.turn_waits_for(now)?;
+        if self.looking || self.trouble == Some(Trouble::OutOfPatience) {
+            return None;
+        }
+        self.looking = true;
+        Some(Effect::LookLater(Duration::from_millis(u64::try_from(left).unwrap_or_default())))
+    }
+
+    /// For how long the store has had the batch that the running turn waits for. An admission is its asker's affair: its
+    /// Provider is not asked before.
+    fn turn_waits_for(&self, now: Timestamp) -> Option<i64> {
+        let flight = self.in_flight.as_ref().filter(|_| self.turn.is_some())?;
+        let waits = !matches!(flight.then, Then::Admitted { .. });
+        waits.then(|| now.as_millis() - flight.since.as_millis())
+    }
+
+    /// The turn stops when the store has had its batch for too long. What is stored of it stays, and it ends when the store is
+    /// back.
+    fn lose_patience(&mut self, now: Timestamp) -> Vec<Effect> {
+        let over = self.turn_waits_for(now).is_some_and(|waited| waited >= STORE_PATIENCE_MS);
         let mut effects = Vec::new();
-        if let Some(turn) = self.turn.as_mut().filter(|_| patience_over && !trouble.cancelled) {
-            trouble.cancelled = true;
+        if let Some(turn) = self.turn.as_mut().filter(|_| over && self.trouble != Some(Trouble::OutOfPatience)) {
+            self.trouble = Some(Trouble::OutOfPatience);
             turn.stopped.get_or_insert(CancelReason::StoreUnavailable);
             effects.push(Effect::Cancel(turn.id, CancelReason::StoreUnavailable));
             effects.push(Effect::Tell { turn: turn.id, message: turn.message, error: outcome::store_unavailable() });
             effects.extend(self.refuse_waiting());
         }
-        effects.push(Effect::RetryLater);
         effects
     }
 
@@ -209,7 +242,7 @@ impl Conversation {
         if !self.claimed {
             return vec![Effect::Claim(self.cause)];
         }
-        self.in_flight.as_ref().map(|flight| Effect::Submit(flight.batch.clone())).into_iter().collect()
+        self.in_flight.as_deref().map(|flight| self.submit(flight)).into_iter().collect()
     }
 }
 

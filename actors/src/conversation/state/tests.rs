@@ -23,12 +23,15 @@ fn at(millis: i64) -> Timestamp {
 struct Desk {
     state: Conversation,
     submitted: Vec<Batch>,
+    /// By the newest of them.
+    owed: Vec<(Ticket, Answer)>,
     shown: Vec<(u64, Frame)>,
     told: Vec<ErrorCode>,
     answers: Vec<(Ticket, Answer)>,
     taken: usize,
     cancelled: Vec<CancelReason>,
     retries: usize,
+    looks: Vec<std::time::Duration>,
     quit: Option<JournalError>,
     now: i64,
     on_busy: OnBusy,
@@ -43,12 +46,14 @@ impl Desk {
         let mut desk = Self {
             state,
             submitted: Vec::new(),
+            owed: Vec::new(),
             shown: Vec::new(),
             told: Vec::new(),
             answers: Vec::new(),
             taken: 0,
             cancelled: Vec::new(),
             retries: 0,
+            looks: Vec::new(),
             quit: None,
             now: 1_000,
             on_busy: OnBusy::Reject,
@@ -63,7 +68,10 @@ impl Desk {
     fn give(&mut self, event: Event) {
         for effect in self.state.apply(event) {
             match effect {
-                Effect::Submit(batch) => self.submitted.push(batch),
+                Effect::Submit { batch, owed } => {
+                    self.submitted.push(batch);
+                    self.owed = owed;
+                }
                 Effect::Publish(Published::Frames(frames)) => self.shown.extend(frames),
                 Effect::Publish(Published::Pieces { message, pieces }) => {
                     for (seq, piece) in pieces.iter() {
@@ -78,6 +86,7 @@ impl Desk {
                 Effect::Taken(_) => self.taken += 1,
                 Effect::Cancel(_, reason) => self.cancelled.push(reason),
                 Effect::RetryLater => self.retries += 1,
+                Effect::LookLater(after) => self.looks.push(after),
                 Effect::Plan { attempt, item } => self.plans.push((attempt, *item)),
                 Effect::Prepare { turn, before_position, steered } => {
                     self.prepared.push((turn, before_position, steered));
@@ -335,6 +344,44 @@ fn what_the_store_refuses_is_tried_again_under_the_same_numbers() {
 }
 
 #[test]
+fn a_store_that_says_nothing_stops_the_provider_and_what_it_had_is_kept_when_it_is_back() {
+    let mut desk = Desk::new();
+    desk.say(1, "hi");
+    desk.settle(Ok(()));
+    assert_eq!(desk.looks, [], "nobody looks after an admission");
+    desk.text(1, "one");
+    let patience = std::time::Duration::from_millis(settling::STORE_PATIENCE_MS.unsigned_abs());
+    assert_eq!(desk.looks, [patience]);
+    desk.settle(Ok(()));
+    desk.now += 4_000;
+    desk.text(1, " two");
+    assert_eq!(desk.looks.len(), 1, "one look at a time");
+    desk.now += 6_000;
+    desk.give(Event::LookDue { now: at(desk.now) });
+    assert_eq!((desk.cancelled.len(), desk.looks[1]), (0, std::time::Duration::from_secs(4)), "it has had it for 6 s");
+    let stop = Ticket(60);
+    desk.give(Event::AbortAsked { turn: None, ticket: stop, now: at(desk.now) });
+    desk.now += 4_000;
+    desk.cancelled.clear();
+    desk.give(Event::LookDue { now: at(desk.now) });
+    assert_eq!(desk.cancelled, [CancelReason::StoreUnavailable]);
+    assert_eq!((desk.told.as_slice(), desk.looks.len()), (&[ErrorCode::StoreUnavailable][..], 2));
+    assert!(matches!(desk.answers.last(), Some((to, Answer::Aborted(Err(_)))) if *to == stop));
+    let refused = desk.say(2, "hello?");
+    assert!(
+        matches!(desk.answers.last(), Some((ticket, Answer::Begun(Err(BeginRefusal::Store(_))))) if *ticket == refused)
+    );
+    desk.end(1, " three", Ending::StoreUnavailable);
+    desk.settle(Ok(()));
+    desk.settle(Ok(()));
+    assert_eq!((desk.text_of(1).as_str(), desk.status_of(1)), ("one two three", Some(MessageStatus::Failed)));
+    assert!(desk.state.is_idle());
+    desk.say(3, "again");
+    desk.settle(Ok(()));
+    assert_eq!(desk.state.running_turn(), Some(TurnId(uuid(3))));
+}
+
+#[test]
 fn a_store_that_stays_away_stops_the_provider_and_is_told_and_nothing_is_lost() {
     let mut desk = Desk::new();
     desk.say(1, "hi");
@@ -518,4 +565,6 @@ proptest! {
     }
 }
 
+mod owing;
 mod queue;
+mod steering;

@@ -8,14 +8,14 @@ use crate::{
 
 impl Desk {
     /// Says something while a turn runs.
-    fn say_when_busy(&mut self, n: u128, text: &str, on_busy: OnBusy) -> Ticket {
+    pub fn say_when_busy(&mut self, n: u128, text: &str, on_busy: OnBusy) -> Ticket {
         self.on_busy = on_busy;
         let ticket = self.say(n, text);
         self.on_busy = OnBusy::Reject;
         ticket
     }
 
-    fn cast(&mut self, outcome: Result<(), MessageError>) {
+    pub fn cast(&mut self, outcome: Result<(), MessageError>) {
         let attempt = self.plans.last().unwrap().0;
         let cast = Cast {
             speaker: author("ada"),
@@ -26,29 +26,29 @@ impl Desk {
         self.give(Event::Planned { attempt, outcome: outcome.map(|()| cast), now: at(self.now) });
     }
 
-    fn change(&mut self, change: QueueChange) -> Ticket {
+    pub fn change(&mut self, change: QueueChange) -> Ticket {
         let ticket = Ticket(7_000 + self.answers.len() as u64);
         self.give(Event::ChangeAsked { change, ticket, now: at(self.now) });
         ticket
     }
 
-    fn resume(&mut self) -> Ticket {
+    pub fn resume(&mut self) -> Ticket {
         self.give(Event::ResumeAsked { ticket: Ticket(8_000) });
         Ticket(8_000)
     }
 
-    fn answer(&self, ticket: Ticket) -> Option<&Answer> {
+    pub fn answer(&self, ticket: Ticket) -> Option<&Answer> {
         self.answers.iter().find(|(to, _)| *to == ticket).map(|(_, answer)| answer)
     }
 
     /// Texts in the order of the transcript, each with its status.
-    fn said(&self) -> Vec<(String, MessageStatus)> {
+    pub fn said(&self) -> Vec<(String, MessageStatus)> {
         let text = |parts: &[Part]| Body { parts: parts.to_vec(), ..Body::default() }.text();
         self.transcript().entries().iter().map(|entry| (text(&entry.parts), entry.status)).collect()
     }
 
     /// A turn that runs and has said "so".
-    fn running() -> Self {
+    pub fn running() -> Self {
         let mut desk = Self::new();
         desk.say(1, "hi");
         desk.settle(Ok(()));
@@ -58,7 +58,7 @@ impl Desk {
     }
 }
 
-fn player(n: u128) -> MessageId {
+pub fn player(n: u128) -> MessageId {
     MessageId(uuid(n * 100))
 }
 
@@ -73,7 +73,7 @@ fn no_key() -> MessageError {
     }
 }
 
-fn begun(turn: u128, n: u128, cursor: u64) -> Answer {
+pub fn begun(turn: u128, n: u128, cursor: u64) -> Answer {
     Answer::Begun(Ok(Begun { turn: TurnId(uuid(turn)), message: reply(n), cursor }))
 }
 
@@ -294,54 +294,6 @@ fn an_interrupt_while_the_admission_is_being_stored_stops_that_turn() {
 }
 
 #[test]
-fn steering_joins_the_running_turn_at_its_next_step() {
-    let mut desk = Desk::running();
-    let ticket = desk.say_when_busy(2, "in brief", OnBusy::Steer);
-    desk.settle(Ok(()));
-    assert_eq!(desk.answer(ticket), Some(&begun(1, 2, 15)), "it belongs to the turn that runs");
-    desk.end(1, " long", complete());
-    desk.settle(Ok(()));
-    assert_eq!(desk.terminal_frames(1), 0, "the turn goes on");
-    assert_eq!(desk.prepared.last().unwrap(), &(TurnId(uuid(1)), 6, Some("in brief".into())));
-    desk.end(1, "short", complete());
-    desk.settle(Ok(()));
-    assert_eq!(desk.terminal_frames(1), 1);
-    let texts: Vec<String> = desk.said().into_iter().map(|(text, _)| text).collect();
-    assert_eq!(texts, ["hi", "so long", "in brief", "short"]);
-    assert!(desk.plans.is_empty());
-}
-
-#[test]
-fn what_was_to_steer_a_turn_that_is_stopped_comes_first_when_the_queue_goes_on() {
-    let mut desk = Desk::running();
-    desk.say_when_busy(2, "later", OnBusy::Enqueue);
-    desk.settle(Ok(()));
-    desk.say_when_busy(3, "steers", OnBusy::Steer);
-    desk.settle(Ok(()));
-    desk.end(1, "", Ending::Aborted);
-    desk.settle(Ok(()));
-    desk.resume();
-    assert_eq!(desk.plans[0].1.message, player(3));
-    desk.cast(Ok(()));
-    desk.settle(Ok(()));
-    assert_eq!(desk.state.running_turn(), Some(TurnId(uuid(3))), "as a turn of its own");
-}
-
-#[test]
-fn stop_beats_steering() {
-    let mut desk = Desk::running();
-    desk.say_when_busy(2, "steers", OnBusy::Steer);
-    desk.settle(Ok(()));
-    desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(1))), ticket: Ticket(60), now: at(1_000) });
-    // The Provider was done before it heard of it.
-    desk.end(1, "", complete());
-    desk.settle(Ok(()));
-    assert_eq!(desk.terminal_frames(1), 1);
-    assert_eq!(desk.state.running_turn(), None);
-    assert!(desk.plans.is_empty(), "it waits until somebody says that it may go on");
-}
-
-#[test]
 fn a_stop_that_comes_too_late_for_the_reply_still_pauses_what_waits() {
     let mut desk = Desk::running();
     desk.say_when_busy(2, "next", OnBusy::Enqueue);
@@ -355,20 +307,6 @@ fn a_stop_that_comes_too_late_for_the_reply_still_pauses_what_waits() {
 }
 
 #[test]
-fn a_stop_while_a_step_waits_for_the_store_is_not_forgotten() {
-    let mut desk = Desk::running();
-    desk.say_when_busy(2, "in brief", OnBusy::Steer);
-    desk.settle(Ok(()));
-    desk.end(1, "", complete());
-    desk.settle(unavailable());
-    desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(1))), ticket: Ticket(60), now: at(1_000) });
-    assert!(matches!(desk.answer(Ticket(60)), Some(Answer::Aborted(Err(_)))), "when it ends nobody knows");
-    let before = desk.cancelled.len();
-    desk.settle(Ok(()));
-    assert_eq!(desk.cancelled[before..], [CancelReason::Abort], "the next step is stopped as soon as it begins");
-}
-
-#[test]
 fn those_who_wait_for_a_stop_are_told_when_the_store_does_not_come_back() {
     let mut desk = Desk::running();
     desk.give(Event::AbortAsked { turn: Some(TurnId(uuid(1))), ticket: Ticket(60), now: at(1_000) });
@@ -378,39 +316,6 @@ fn those_who_wait_for_a_stop_are_told_when_the_store_does_not_come_back() {
     desk.now += settling::STORE_PATIENCE_MS;
     desk.settle(unavailable());
     assert!(matches!(desk.answer(Ticket(60)), Some(Answer::Aborted(Err(_)))));
-}
-
-#[test]
-fn what_steers_belongs_to_the_turn_that_it_joins_and_to_its_own_once_that_has_ended() {
-    let mut desk = Desk::running();
-    desk.say_when_busy(2, "steers", OnBusy::Steer);
-    desk.settle(Ok(()));
-    let turn_of = |desk: &Desk| desk.transcript().entries().last().unwrap().turn_id;
-    assert_eq!(turn_of(&desk), TurnId(uuid(1)));
-    desk.end(1, "", Ending::Aborted);
-    desk.settle(Ok(()));
-    desk.change(QueueChange::Edit { message: player(2), text: "alone".into(), idempotency: None });
-    desk.settle(Ok(()));
-    assert_eq!(turn_of(&desk), TurnId(uuid(2)));
-}
-
-#[test]
-fn what_steers_the_next_turn_does_not_wait_for_what_is_left_of_an_earlier_one() {
-    let mut desk = Desk::running();
-    desk.say_when_busy(2, "left", OnBusy::Steer);
-    desk.settle(Ok(()));
-    desk.end(1, "", Ending::Aborted);
-    desk.settle(Ok(()));
-    desk.say_when_busy(3, "now", OnBusy::Steer);
-    desk.settle(Ok(()));
-    desk.say_when_busy(4, "in brief", OnBusy::Steer);
-    desk.settle(Ok(()));
-    desk.end(3, "yes", complete());
-    desk.settle(Ok(()));
-    assert_eq!(desk.prepared.last().unwrap().2.as_deref(), Some("in brief"));
-    desk.end(3, "ok", complete());
-    desk.settle(Ok(()));
-    assert_eq!(desk.plans.last().unwrap().1.message, player(2));
 }
 
 #[test]
@@ -458,6 +363,27 @@ fn a_text_that_nobody_can_answer_is_told_from_its_beginning() {
     let stored = desk.submitted.last().unwrap();
     let [Write::Explain { last_seq, .. }, ..] = stored.writes.as_slice() else { panic!("{stored:?}") };
     assert_eq!(desk.shown.last().map(|(seq, _)| *seq), Some(*last_seq));
+}
+
+#[test]
+fn a_text_whose_turn_the_store_refuses_waits_on_and_whoever_watches_is_told() {
+    let mut desk = Desk::running();
+    desk.say_when_busy(2, "next", OnBusy::Enqueue);
+    desk.settle(Ok(()));
+    desk.end(1, "", complete());
+    desk.settle(Ok(()));
+    desk.cast(Ok(()));
+    desk.settle(unavailable());
+    assert_eq!(desk.told, [ErrorCode::StoreUnavailable]);
+    assert_eq!(desk.said().last(), Some(&("next".to_owned(), MessageStatus::Queued)));
+    assert!(desk.state.is_idle(), "the queue is paused");
+    let ticket = desk.resume();
+    desk.cast(Ok(()));
+    desk.settle(unavailable());
+    assert!(matches!(desk.answer(ticket), Some(Answer::Begun(Err(BeginRefusal::Store(_))))));
+    desk.say(3, "hello?");
+    desk.settle(unavailable());
+    assert_eq!(desk.told.len(), 2, "who sends is answered, and no tab is told of a text that it never saw");
 }
 
 #[test]
