@@ -1,9 +1,6 @@
 //! A text that joins the turn that runs, at its next step.
 
-use super::{
-    queue::{begun, player},
-    *,
-};
+use super::{queue::begun, *};
 use crate::conversation::QueueChange;
 
 #[test]
