@@ -271,10 +271,9 @@ async fn stop_while_the_store_cannot_commit_says_so_and_stops_the_provider() {
 async fn room(village: &TestVillage, pages: i64) {
     loop {
         let sql = format!("PRAGMA max_page_count = {pages}");
-        match village.store.write(move |conn| Ok(conn.query_row(&sql, [], |_| Ok(()))?)).await {
-            Ok(()) => return,
-            Err(StoreError::Unavailable(_)) => {}
-            Err(error) => panic!("{error}"),
+        let set = village.store.write(move |conn| Ok(conn.query_row(&sql, [], |_| Ok(()))?)).await;
+        if !matches!(set, Err(StoreError::Unavailable(_))) {
+            return set.unwrap();
         }
     }
 }
