@@ -84,6 +84,7 @@ impl EngineError {
             }
             Self::NotAborted(AbortRefusal::Mismatch { .. }) => ErrorCode::TurnMismatch,
             Self::Refused(BeginRefusal::QueueFull) => ErrorCode::QueueFull,
+            Self::Refused(BeginRefusal::KeyTaken) => ErrorCode::IdempotencyMismatch,
             Self::Refused(BeginRefusal::Unplanned(error)) => error.code,
             Self::NotChanged(ChangeRefusal::NotQueued) | Self::Refused(BeginRefusal::NothingWaits { .. }) => {
                 ErrorCode::NotQueued

@@ -100,8 +100,9 @@ fn answer(done: &'static str, intervention: Intervention) -> Result<Value, ApiEr
     let (code, message) = match intervention {
         Intervention::Done => return Ok(json!({ done: true })),
         Intervention::NotAwake => (ErrorCode::NotAwake, "Nobody is awake in this Conversation."),
-        Intervention::Busy => {
-            (ErrorCode::TurnInProgress, "The actor is busy: a turn runs, or somebody is being answered.")
+        Intervention::Busy { running } => {
+            let message = "The actor is busy: a turn runs, or somebody is being answered.";
+            return Err(ApiError::new(ErrorCode::TurnInProgress, message).with(json!({"turnId": running})));
         }
         Intervention::Quarantined => {
             (ErrorCode::NotAwake, "This Conversation is quarantined, so nobody is awake in it. Release it first.")

@@ -113,6 +113,6 @@ fn reading(asked: Option<&str>) -> Result<Reading, ApiError> {
     match asked {
         None | Some("0" | "false") => Ok(Reading::Redacted),
         Some("1" | "true") => Ok(Reading::Text),
-        Some(_) => Err(ApiError::invalid("\"text\" is 1 or 0.")),
+        Some(_) => Err(ApiError::invalid("\"text\" is 1 or true, 0 or false.")),
     }
 }

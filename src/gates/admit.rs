@@ -36,6 +36,27 @@ pub struct Admission {
     plan: TurnPlan,
 }
 
+/// What a turn is called, at each try: others may have been told of it already.
+#[derive(Debug, Clone, Copy)]
+struct Ids {
+    turn: TurnId,
+    reply: MessageId,
+}
+
+impl Ids {
+    fn generate() -> Self {
+        Self { turn: TurnId::generate(), reply: MessageId::generate() }
+    }
+}
+
+impl Admission {
+    fn under(mut self, Ids { turn, reply }: Ids) -> Self {
+        self.begin.turn = turn;
+        self.begin.reply = reply;
+        self
+    }
+}
+
 /// What a Player says.
 #[derive(Debug, Clone)]
 pub struct Say {
@@ -108,9 +129,10 @@ pub async fn regenerate(
     if let Some(joined) = join_earlier(app, who, id, &repeatable).await? {
         return Ok(joined);
     }
+    let ids = Ids::generate();
     for _ in 0..STALE_TRIES {
         let admission = admit_regenerate(app, who, id, npc, &repeatable).await?;
-        match begin(app, admission).await {
+        match begin(app, admission.under(ids)).await {
             Err(EngineError::Refused(BeginRefusal::Stale)) => tokio::task::yield_now().await,
             begun => return begun_or_joined(app, who, id, &repeatable, begun).await,
         }
@@ -139,11 +161,12 @@ pub async fn edit(
     client_id: Option<String>,
     repeatable: Repeatable,
 ) -> Result<Edited, ApiError> {
+    let ids = Ids::generate();
     for _ in 0..STALE_TRIES {
         let (facts, branch) = facts::read_branch(app, message, who.id).await?;
         let id = facts.row.id;
         if let Some(joined) = join_earlier(app, who, id, &repeatable).await? {
-            return Ok(Edited::Branched { conversation: id, joined });
+            return Ok(edited(&branch, id, joined));
         }
         text::check(new)?;
         text::check_client_id(client_id.as_deref())?;
@@ -153,14 +176,17 @@ pub async fn edit(
                 Ok(()) => return Ok(Edited::Waiting),
                 // It was taken up meanwhile: now it is one that was said.
                 Err(EngineError::NotChanged(ChangeRefusal::NotQueued)) => continue,
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    let joined = joined_or(app, who, id, &repeatable, error).await?;
+                    return Ok(edited(&branch, id, joined));
+                }
             }
         }
         let npc = facts.speaker(None, new).ok_or_else(|| no_npc(None))?;
         let planned = cast(&*app.providers, &facts, npc, Some(new.into()))?;
         let intent = edit_intent(who, message, new, client_id.clone(), branch, facts.row.last_seq)?;
         let admission = admission(who, id, planned, intent, OnBusy::Reject, &repeatable);
-        match begin(app, admission).await {
+        match begin(app, admission.under(ids)).await {
             Err(EngineError::Refused(BeginRefusal::Stale)) => tokio::task::yield_now().await,
             begun => {
                 let joined = begun_or_joined(app, who, id, &repeatable, begun).await?;
@@ -169,6 +195,11 @@ pub async fn edit(
         }
     }
     Err(keeps_moving())
+}
+
+/// What an earlier request under the same key did: the turn is the text's own when it was changed where it waited.
+fn edited(branch: &Branch, conversation: ConversationId, joined: Joined) -> Edited {
+    if branch.turn == joined.turn { Edited::Waiting } else { Edited::Branched { conversation, joined } }
 }
 
 fn edit_intent(
@@ -210,11 +241,18 @@ async fn begun_or_joined(
 ) -> Result<Joined, ApiError> {
     match begun {
         Ok(joined) => Ok(joined),
-        Err(error) => match join_earlier(app, who, id, repeatable).await? {
-            Some(joined) => Ok(joined),
-            None => Err(error.into()),
-        },
+        Err(error) => joined_or(app, who, id, repeatable, error).await,
     }
+}
+
+async fn joined_or(
+    app: &App,
+    who: &Who,
+    id: ConversationId,
+    repeatable: &Repeatable,
+    error: EngineError,
+) -> Result<Joined, ApiError> {
+    join_earlier(app, who, id, repeatable).await?.ok_or_else(|| error.into())
 }
 
 /// What would leave with one Message is more than is moved at once.
@@ -226,8 +264,9 @@ pub fn branches_limit() -> ApiError {
     ApiError::new(ErrorCode::Conflict, message)
 }
 
-fn keeps_moving() -> ApiError {
-    ApiError::new(ErrorCode::TurnInProgress, "The Conversation keeps moving; try again.")
+/// What was read had changed each time before it could be acted on.
+pub fn keeps_moving() -> ApiError {
+    ApiError::new(ErrorCode::Conflict, "The Conversation keeps moving; try again.")
 }
 
 async fn begin(app: &App, admission: Admission) -> Result<Joined, EngineError> {
@@ -251,10 +290,7 @@ async fn join_earlier(
     facts::read(&app.village, id, who.id).await?;
     let Earlier { conversation, body_hash, turn, steers, message, first_seq } = earlier;
     if conversation != id || body_hash != repeatable.body_hash {
-        return Err(ApiError::new(
-            ErrorCode::IdempotencyMismatch,
-            "This Idempotency-Key was used for another request. Use a new key for a new request.",
-        ));
+        return Err(ApiError::key_taken());
     }
     Ok(Some(Joined { turn, message, cursor: first_seq.saturating_sub(1), repeated: true, steers }))
 }

@@ -37,7 +37,7 @@ pub fn check_client_id(id: Option<&str>) -> Result<(), ApiError> {
 pub fn idempotency_key(headers: &http::HeaderMap) -> Result<Option<String>, ApiError> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let key = value.to_str().map(str::trim).unwrap_or_default();
-    if key.is_empty() || key.len() > KEY_LIMIT {
+    if key.is_empty() || key.len() > KEY_LIMIT || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(ApiError::invalid(format!("Idempotency-Key must have 1 to {KEY_LIMIT} visible ASCII characters.")));
     }
     Ok(Some(key.to_owned()))
@@ -46,6 +46,21 @@ pub fn idempotency_key(headers: &http::HeaderMap) -> Result<Option<String>, ApiE
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_has_visible_ascii_alone() {
+        let key = |text: &str| {
+            let mut headers = http::HeaderMap::new();
+            headers.insert("idempotency-key", http::HeaderValue::from_bytes(text.as_bytes()).unwrap());
+            idempotency_key(&headers).map_err(|_| ())
+        };
+        assert_eq!(key("a-1~"), Ok(Some("a-1~".to_owned())));
+        let long = "a".repeat(KEY_LIMIT + 1);
+        for bad in ["", " ", "a b", "a\tb", "é", &long] {
+            assert_eq!(key(bad), Err(()), "{bad:?}");
+        }
+        assert_eq!(idempotency_key(&http::HeaderMap::new()).ok(), Some(None));
+    }
 
     #[test]
     fn a_text_has_one_to_32768_characters() {

@@ -65,6 +65,11 @@ impl ApiError {
         Self::new(ErrorCode::Forbidden, "Your role does not allow this.")
     }
 
+    pub fn key_taken() -> Self {
+        let message = "This Idempotency-Key was used for another request. Use a new key for a new request.";
+        Self::new(ErrorCode::IdempotencyMismatch, message)
+    }
+
     /// The store failed at the moment of the commit.
     fn not_known() -> Self {
         let message = "Hamlet's store failed in the middle of this request, so that it is not known whether it was kept. \
@@ -249,6 +254,7 @@ impl From<EngineError> for ApiError {
                 Self::new(code, "Too many texts wait in this Conversation. Withdraw one, or wait for the next reply.")
                     .after(Duration::from_secs(5))
             }
+            EngineError::Refused(BeginRefusal::KeyTaken) => Self::key_taken(),
             EngineError::Refused(BeginRefusal::Unplanned(error)) => Self::new(code, error.message),
             EngineError::NotChanged(ChangeRefusal::NotQueued)
             | EngineError::Refused(BeginRefusal::NothingWaits { .. }) => {

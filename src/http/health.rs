@@ -15,10 +15,7 @@ use hamlet_actors::vocabulary::ErrorCode;
 use serde_json::json;
 
 use super::error::ApiError;
-use crate::{
-    app::App,
-    store::{SCHEMA_VERSION, StoreError},
-};
+use crate::{app::App, store::SCHEMA_VERSION};
 
 /// A disk that hangs answers nothing at all: whoever asks is not to wait for it.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -51,12 +48,15 @@ async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
 
 async fn look(app: &App) -> Result<(), ApiError> {
     match tokio::time::timeout(PATIENCE, app.store.check()).await {
-        Ok(checked) => checked.map_err(ApiError::from),
-        Err(_late) => {
-            let reason = format!("no commit came through within {} s", PATIENCE.as_secs());
-            Err(StoreError::Unavailable(reason).into())
-        }
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(unready(&error.to_string())),
+        Err(_late) => Err(unready(&format!("no commit came through within {} s", PATIENCE.as_secs()))),
     }
+}
+
+fn unready(reason: &str) -> ApiError {
+    tracing::warn!(%reason, "the store does not commit");
+    ApiError::new(ErrorCode::StoreUnavailable, "Hamlet's store can't be written now.").after(Duration::from_secs(5))
 }
 
 async fn version() -> Json<serde_json::Value> {

@@ -128,7 +128,7 @@ async fn select(
             Err(error) => return Err(error.into()),
         }
     }
-    Err(ApiError::new(ErrorCode::TurnInProgress, "The Conversation keeps moving; try again."))
+    Err(admit::keeps_moving())
 }
 
 /// What is asked of the Conversation so that a variant comes back, and the frames that tell of it.

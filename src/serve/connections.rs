@@ -86,8 +86,6 @@ fn speak(
     });
     http1::Builder::new()
         .max_buf_size(BUFFER)
-        // What is written is small: copied behind its head, it needs no list of buffers.
-        .writev(false)
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .serve_connection(TokioIo::new(stream), service)

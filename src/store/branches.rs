@@ -1,7 +1,7 @@
 //! What stood in a place of the transcript before: the branch that an edit replaces, and the one that comes back when a
 //! variant is selected.
 
-use hamlet_actors::vocabulary::{MessageId, MessageStatus, Role};
+use hamlet_actors::vocabulary::{MessageId, MessageStatus, Role, TurnId};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
@@ -19,6 +19,8 @@ const SAID: &str = "m.status NOT IN ('superseded', 'withdrawn', 'queued')";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
     pub role: Role,
+    /// The turn in which it was said, or will be.
+    pub turn: TurnId,
     pub status: MessageStatus,
     pub position: i64,
     /// The first Message that ever stood in its place.
@@ -30,13 +32,14 @@ pub struct Branch {
 /// # Errors
 /// Not found when the Message is not of this Conversation.
 pub fn from(conn: &Connection, conversation: i64, id: MessageId) -> Result<Branch, StoreError> {
-    let (role, status, position, variant_of) = conn
+    let (role, status, position, variant_of, turn) = conn
         .prepare_cached(
-            "SELECT role, status, position, variant_of FROM messages WHERE id = ?1 AND conversation_key = ?2",
+            "SELECT role, status, position, variant_of, turn_id FROM messages WHERE id = ?1 AND conversation_key = ?2",
         )?
         .query_row((id.0.as_bytes(), conversation), |row| {
             let variant_of = rows::optional_id(row, 3)?.map_or(id, MessageId);
-            Ok((rows::word::<Role>(row, 0)?, rows::word::<MessageStatus>(row, 1)?, row.get(2)?, variant_of))
+            let turn = TurnId(rows::id(row, 4)?);
+            Ok((rows::word::<Role>(row, 0)?, rows::word::<MessageStatus>(row, 1)?, row.get(2)?, variant_of, turn))
         })?;
     let sql = format!(
         "SELECT m.id FROM messages m WHERE m.conversation_key = ?1 AND m.position >= ?2 AND {SAID} ORDER BY m.position \
@@ -44,7 +47,7 @@ pub fn from(conn: &Connection, conversation: i64, id: MessageId) -> Result<Branc
     );
     let mut statement = conn.prepare_cached(&sql)?;
     let messages = statement.query_map((conversation, position, LIMIT + 1), |row| Ok(MessageId(rows::id(row, 0)?)))?;
-    Ok(Branch { role, status, position, variant_of, messages: messages.collect::<Result<_, _>>()? })
+    Ok(Branch { role, turn, status, position, variant_of, messages: messages.collect::<Result<_, _>>()? })
 }
 
 /// A variant that may come back.

@@ -14,8 +14,8 @@ use super::{
     rows::{self, MESSAGE, Stored},
 };
 
-/// Bytes of Parts in one read of what a watcher missed, about.
-const REPLAY_BYTES: usize = 1 << 20;
+/// Bytes of Parts in one read of what a watcher missed, about: what a reader holds while its socket is slow, or stands still.
+const REPLAY_BYTES: usize = 64 << 10;
 
 /// Messages that a reader sees: not the ones that were superseded or withdrawn.
 const VISIBLE: &str = "m.status NOT IN ('superseded', 'withdrawn')";

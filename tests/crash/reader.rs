@@ -3,6 +3,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    fmt,
     time::Duration,
 };
 
@@ -331,8 +332,14 @@ impl Reader {
     }
 
     pub fn wrong(&self, what: &str) -> ! {
+        panic!("{what} ({self})")
+    }
+}
+
+impl fmt::Display for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { conversation, way, pace, cursor, .. } = self;
-        panic!("{what} (in {conversation}, read by {way:?} {pace:?}, which stands at {cursor:?})")
+        write!(f, "in {conversation}, read by {way:?} {pace:?}, which stands at {cursor:?}")
     }
 }
 

@@ -31,13 +31,17 @@ pub struct Talk {
 /// Tabs that read on while other things happen.
 pub struct Following {
     cursor: watch::Sender<u64>,
-    tasks: Vec<JoinHandle<Reader>>,
+    /// Each with how it reads, for the report of one that does not come to an end.
+    tasks: Vec<(String, JoinHandle<Reader>)>,
 }
 
 impl Following {
     pub fn begin(readers: Vec<Reader>, door: &Door) -> Self {
         let (cursor, named) = watch::channel(u64::MAX);
-        let follow = |reader: Reader| tokio::spawn(reader.follow(door.clone(), Until::Cursor(named.clone())));
+        let follow = |reader: Reader| {
+            let reads = format!("a tab that reads, {reader}");
+            (reads, tokio::spawn(reader.follow(door.clone(), Until::Cursor(named.clone()))))
+        };
         Self { cursor, tasks: readers.into_iter().map(follow).collect() }
     }
 
@@ -45,8 +49,8 @@ impl Following {
     pub async fn end(self, cursor: u64) -> Vec<Reader> {
         self.cursor.send_replace(cursor);
         let mut readers = Vec::new();
-        for task in self.tasks {
-            readers.push(joined("a tab that reads", task).await);
+        for (reads, task) in self.tasks {
+            readers.push(joined(&reads, task).await);
         }
         readers
     }

@@ -2,6 +2,7 @@
 
 use hamlet_actors::{
     conversation::{OnBusy, QueueChange},
+    village::Intervention,
     vocabulary::{ErrorCode, MessageStatus},
 };
 use hamlet_test_support::{Fault, Point, TestVillage};
@@ -36,4 +37,23 @@ async fn a_text_that_waits_is_answered_for_and_withdrawn_once_whoever_fails_behi
     assert_eq!(late.map_err(|error| error.code()), Err(ErrorCode::NotQueued));
     let seen = tab.until_end_of(waits.turn).await;
     assert_eq!((seen.ends_of(waits.turn), village.stored().await.len()), (1, 2));
+}
+
+#[tokio::test]
+async fn a_send_that_is_being_stored_when_an_operator_restarts_the_actor_is_answered_and_said_once() {
+    let village = TestVillage::new().await;
+    let held = village.journal.hold(Point::Admission);
+    let script = village.provider.expect();
+    let (saying, intervening) = tokio::join!(village.try_say("Hello"), async {
+        let batch = held.await.unwrap();
+        let done = village.engine.restart(village.conversation).await;
+        batch.release();
+        done
+    });
+    assert_eq!(intervening, Ok(Intervention::Done));
+    let begun = saying.unwrap();
+    script.text("Well.");
+    script.finish();
+    let seen = village.onlooker(begun.cursor).await.until_end_of(begun.turn).await;
+    assert_eq!((seen.last_text().as_str(), village.stored().await.len()), ("Well.", 2));
 }

@@ -145,7 +145,7 @@ async fn only_an_idle_actor_is_retired() {
     assert_eq!(village.engine.restart(village.conversation).await, Ok(Intervention::NotAwake));
     let script = village.provider.expect();
     let begun = village.say("Hello").await;
-    assert_eq!(village.engine.retire(village.conversation).await, Ok(Intervention::Busy));
+    assert_eq!(village.engine.retire(village.conversation).await, Ok(Intervention::Busy { running: Some(begun.turn) }));
     script.text("Hello.");
     script.finish();
     village.tab(begun.cursor).await.until_ended().await;

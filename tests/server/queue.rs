@@ -1,7 +1,7 @@
 //! Texts that wait, edits and variants over HTTP: every tab sees the same, a reload and a restart too.
 
 use hamlet_actors::vocabulary::{Message, MessageStatus, Transcript};
-use hamlet_test_support::{Client, Events, TestServer};
+use hamlet_test_support::{Client, Events, Point, TestServer};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -347,13 +347,48 @@ async fn a_repeated_edit_of_what_waited_is_not_a_second_edit_of_what_was_said() 
         let request = admin.request(Method::PATCH, &path).header("idempotency-key", "e1");
         request.header("accept", "application/json").json(&json!({"text": "Other"})).send()
     };
-    assert_eq!(edit().await.unwrap().status(), StatusCode::NO_CONTENT);
+    let at_once = futures_util::future::join_all((0..20).map(|_| edit())).await;
+    for answer in at_once {
+        assert_eq!(answer.unwrap().status(), StatusCode::NO_CONTENT);
+    }
     let next = scene.server.provider.expect();
     scene.script.finish();
     next.text("Two");
     next.finish();
     scene.until(&[("First", Complete), ("One", Complete), ("Other", Complete), ("Two", Complete)]).await;
-    assert_eq!(edit().await.unwrap().status(), StatusCode::ACCEPTED);
+    assert_eq!(edit().await.unwrap().status(), StatusCode::NO_CONTENT, "as it was answered when it waited");
     assert_eq!(scene.server.provider.times_asked(), 2);
     scene.until(&[("First", Complete), ("One", Complete), ("Other", Complete), ("Two", Complete)]).await;
+}
+
+/// Somebody who is told which turn runs may wait for it, stop it, or look for its reply.
+#[tokio::test]
+async fn a_regenerate_that_must_be_read_anew_keeps_the_turn_that_others_were_told_of() {
+    let mut scene = Scene::new().await;
+    scene.script.finish();
+    scene.until(&[("First", Complete), ("One", Complete)]).await;
+    let first = scene.tab.transcript.entries()[1].id;
+    let second = scene.server.provider.expect();
+    scene.server.admin.post(&scene.path("regenerate"), json!({})).await.expect(StatusCode::ACCEPTED).await;
+    second.text("Two");
+    second.finish();
+    scene.until(&[("First", Complete), ("Two", Complete)]).await;
+    let held = scene.server.journal.hold(Point::Enqueue);
+    let (admin, path) = (scene.server.admin.clone(), format!("/api/messages/{first}/select"));
+    let selecting = tokio::spawn(async move { admin.post(&path, json!({})).await });
+    let held = held.await.unwrap();
+    let (admin, path) = (scene.server.admin.clone(), scene.path("regenerate"));
+    let again = scene.server.provider.expect();
+    let regenerating = tokio::spawn(async move { admin.post(&path, json!({})).await });
+    let actor = format!("/admin/actors/{}", scene.id);
+    while scene.server.admin.get(&actor).await.expect(StatusCode::OK).await["mailbox"]["depth"] != 2 {
+        tokio::task::yield_now().await;
+    }
+    let refused = scene.server.admin.post(&scene.path("messages"), json!({"text": "Me too"})).await;
+    let told = refused.expect(StatusCode::CONFLICT).await["error"]["details"]["turnId"].clone();
+    held.release();
+    selecting.await.unwrap().expect(StatusCode::NO_CONTENT).await;
+    let regenerated = regenerating.await.unwrap().expect(StatusCode::ACCEPTED).await;
+    assert_eq!(regenerated["turnId"], told);
+    again.finish();
 }

@@ -106,6 +106,9 @@ pub enum BeginRefusal {
     /// What the request was read from has changed: read again.
     #[error("the conversation has moved on")]
     Stale,
+    /// Another request with the same idempotency key is under way.
+    #[error("the idempotency key is of another request")]
+    KeyTaken,
     #[error("the turn could not be stored")]
     Store(JournalError),
     #[error("too many texts are waiting in this conversation")]

@@ -150,6 +150,13 @@ pub struct Idempotency {
     pub body_hash: [u8; 32],
 }
 
+impl Idempotency {
+    /// The key is taken, and by something else.
+    pub fn is_of_another_request(&self, other: &Self) -> bool {
+        self.player == other.player && self.key == other.key && self.body_hash != other.body_hash
+    }
+}
+
 /// How a text that waits is to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueueChange {

@@ -70,7 +70,7 @@ pub fn verdict(body: &Body, ending: &Ending, provider: &str) -> Verdict {
         Ending::ShutDown => (MessageStatus::Interrupted, Some(interrupted())),
         Ending::Panicked | Ending::Unreadable => (MessageStatus::Failed, Some(internal())),
         Ending::TooLong => (MessageStatus::Failed, Some(too_long(provider))),
-        Ending::StoreUnavailable => (MessageStatus::Failed, Some(store_unavailable())),
+        Ending::StoreUnavailable => (MessageStatus::Failed, Some(store_was_unavailable())),
         Ending::Provider(end) => match fault(body, end, &open, provider) {
             Some(error) => (MessageStatus::Failed, Some(error)),
             None => (MessageStatus::Complete, None),
@@ -205,12 +205,21 @@ fn too_long(provider: &str) -> MessageError {
     }
 }
 
-/// What watchers are told, without an id, and what is stored once the store commits again.
+/// What watchers are told, without an id, while it is so.
 pub fn store_unavailable() -> MessageError {
     own(
         ErrorCode::StoreUnavailable,
         ErrorKind::Store,
         "Hamlet's store cannot be written. Nothing more is shown until it can.",
+    )
+}
+
+/// What is stored of the reply once the store commits again.
+fn store_was_unavailable() -> MessageError {
+    own(
+        ErrorCode::StoreUnavailable,
+        ErrorKind::Store,
+        "Hamlet's store could not be written, so this reply was stopped. What had arrived is kept.",
     )
 }
 

@@ -18,7 +18,7 @@ use crate::{
     },
     policy::outcome::quarantined,
     ports::journal::{Claimed, JournalError},
-    vocabulary::{ConversationId, Frame, Timestamp},
+    vocabulary::{ConversationId, Frame, Timestamp, TurnId},
 };
 
 /// How the Engine reaches a Conversation.
@@ -44,7 +44,9 @@ pub enum Intervention {
     /// Nobody is awake there.
     NotAwake,
     /// A turn runs, or somebody is being answered: stop it first.
-    Busy,
+    Busy {
+        running: Option<TurnId>,
+    },
     /// It failed too often: release it first.
     Quarantined,
     NotQuarantined,
@@ -126,9 +128,9 @@ impl Seat {
         // With all its permits nothing waits for it, and without any nothing can: an actor that is asked behind this
         // would go on with a turn in a seat that is not its own any more.
         let capacity = u32::try_from(sitting.capacity).unwrap_or(u32::MAX);
-        let Ok(_permits) = mailbox.try_acquire_many(capacity) else { return Intervention::Busy };
+        let Ok(_permits) = mailbox.try_acquire_many(capacity) else { return self.busy() };
         if sitting.vitals.state() != ActorState::Idle {
-            return Intervention::Busy;
+            return self.busy();
         }
         mailbox.close();
         // An actor that is gone sleeps already.
@@ -143,6 +145,10 @@ impl Seat {
         sitting.mailbox.close();
         sitting.actor.stop(None);
         Intervention::Done
+    }
+
+    fn busy(&self) -> Intervention {
+        Intervention::Busy { running: self.log.running_turn() }
     }
 
     fn nobody(&self) -> Intervention {

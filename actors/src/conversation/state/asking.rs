@@ -46,9 +46,14 @@ impl Conversation {
         }
     }
 
-    /// A repeat of what runs, or is on its way, waits for the same answer.
+    /// A repeat of what runs, or is on its way, waits for the same answer; another request under its key is refused.
     fn join(&mut self, begin: &Begin, ticket: Ticket) -> Option<Vec<Effect>> {
-        begin.idempotency.as_ref()?;
+        let asked = begin.idempotency.as_ref()?;
+        let theirs = self.turn.as_ref().and_then(|turn| turn.idempotency.as_ref());
+        let next = self.next.as_ref().and_then(|next| next.begin.idempotency.as_ref());
+        if theirs.into_iter().chain(next).any(|other| other.is_of_another_request(asked)) {
+            return Some(vec![Effect::Answer(ticket, Answer::Begun(Err(BeginRefusal::KeyTaken)))]);
+        }
         if let Some(running) = self.turn.as_mut().filter(|running| running.idempotency == begin.idempotency) {
             if matches!(self.in_flight.as_deref(), Some(InFlight { then: Then::Admitted { .. }, .. })) {
                 running.begin_waiters.push(ticket);

@@ -131,6 +131,11 @@ impl Conversation {
 
     /// Nothing of the batch is stored. What somebody waits for is refused at once; everything else waits for the store.
     pub(super) fn on_refused(&mut self, error: JournalError, now: Timestamp) -> Vec<Effect> {
+        if error == JournalError::Fenced {
+            // Another instance is in this one's place, and nothing of this is stored: whoever waits is not answered, and asks
+            // that one.
+            return vec![Effect::Quit(error)];
+        }
         let Some(flight) = self.in_flight.take() else { return Vec::new() };
         match &flight.then {
             Then::Admitted { .. } => {

@@ -259,8 +259,7 @@ fn a_repeat_under_the_same_key_joins_the_turn_and_another_body_does_not() {
     };
     let (first, second) = (ask(&mut desk, 1, 0), ask(&mut desk, 2, 0));
     let other = ask(&mut desk, 3, 1);
-    let busy = Answer::Begun(Err(BeginRefusal::Busy { running: TurnId(uuid(1)) }));
-    assert_eq!(desk.answers, vec![(other, busy)]);
+    assert_eq!(desk.answers, vec![(other, Answer::Begun(Err(BeginRefusal::KeyTaken)))]);
     desk.settle(Ok(()));
     let third = ask(&mut desk, 4, 0);
     let begun = |ticket| (ticket, Answer::Begun(Ok(Begun { turn: TurnId(uuid(1)), message: reply(1), cursor: 10 })));

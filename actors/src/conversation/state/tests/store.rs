@@ -100,3 +100,12 @@ fn a_fenced_instance_quits() {
     desk.settle(Err(JournalError::Fenced));
     assert_eq!(desk.quit, Some(JournalError::Fenced));
 }
+
+#[test]
+fn a_fenced_instance_answers_nobody_so_that_who_waits_asks_the_one_in_its_place() {
+    let mut desk = Desk::new();
+    desk.say(1, "hi");
+    desk.give(Event::AbortAsked { turn: None, ticket: Ticket(70), now: at(1) });
+    desk.settle(Err(JournalError::Fenced));
+    assert_eq!((desk.answers, desk.quit), (Vec::new(), Some(JournalError::Fenced)));
+}
