@@ -110,7 +110,7 @@ pub enum BeginRefusal {
     #[error("the idempotency key is of another request")]
     KeyTaken,
     #[error("the turn could not be stored")]
-    Store(JournalError),
+    Store(#[source] JournalError),
     #[error("too many texts are waiting in this conversation")]
     QueueFull,
     /// The text that waits could not be taken up; it waits on.
@@ -134,7 +134,7 @@ pub enum AbortRefusal {
     Mismatch { running: TurnId },
     /// The turn is asked to stop; that it has stopped can't be stored now.
     #[error("the turn's end could not be stored")]
-    Store(JournalError),
+    Store(#[source] JournalError),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -148,5 +148,5 @@ pub enum ChangeRefusal {
     #[error("the conversation has moved on")]
     Stale,
     #[error("the change could not be stored")]
-    Store(JournalError),
+    Store(#[source] JournalError),
 }

@@ -165,7 +165,11 @@ impl Conversation {
         if let Some(turn) = self.turn.take() {
             let refusal = || BeginRefusal::Store(error.clone());
             effects.extend(turn.begin_waiters.iter().flat_map(|ticket| begun(*ticket, refusal())));
-            let aborted = Answer::Aborted(Err(AbortRefusal::Store(error.clone())));
+            let aborted = Answer::Aborted(match &error {
+                // It will never begin: a request under the same key was stored before it.
+                JournalError::Refused(_) => Ok(Aborted { aborted: false, turn: Some(turn.id) }),
+                error => Err(AbortRefusal::Store(error.clone())),
+            });
             effects.extend(turn.abort_waiters.iter().map(|ticket| Effect::Answer(*ticket, aborted.clone())));
             effects.push(Effect::Cancel(turn.id, CancelReason::StoreUnavailable));
             // It cannot be stored with the text, which waits on.

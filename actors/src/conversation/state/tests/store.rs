@@ -109,3 +109,17 @@ fn a_fenced_instance_answers_nobody_so_that_who_waits_asks_the_one_in_its_place(
     desk.settle(Err(JournalError::Fenced));
     assert_eq!((desk.answers, desk.quit), (Vec::new(), Some(JournalError::Fenced)));
 }
+
+#[test]
+fn who_stops_a_turn_that_the_store_will_never_take_is_told_that_nothing_was_stopped() {
+    let mut desk = Desk::new();
+    let saying = desk.say(1, "hi");
+    let stopping = Ticket(70);
+    desk.give(Event::AbortAsked { turn: None, ticket: stopping, now: at(1) });
+    let refused = JournalError::Refused("the key is taken".into());
+    desk.settle(Err(refused.clone()));
+    assert_eq!(desk.answer(saying), Some(&Answer::Begun(Err(BeginRefusal::Store(refused)))));
+    let nothing = Aborted { aborted: false, turn: Some(TurnId(uuid(1))) };
+    assert_eq!(desk.answer(stopping), Some(&Answer::Aborted(Ok(nothing))));
+    assert_eq!((desk.state.running_turn(), desk.quit), (None, None));
+}
