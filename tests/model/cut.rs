@@ -124,7 +124,7 @@ impl Scene {
                 self.house.stream(Method::GET, &path, &headers, None).await
             }
             Form::OfTurn { body } => {
-                headers.push(("idempotency-key", "the turn"));
+                headers.push(("idempotency-key", "the-turn"));
                 let body = Some(body.to_string().into_bytes());
                 self.house.stream(Method::POST, &self.path("messages"), &headers, body).await
             }

@@ -43,6 +43,20 @@ impl Scene {
         self.reloads_alike().await;
     }
 
+    /// A tab that was away since any of the ids that this one got reads the same.
+    pub async fn reads_alike_from_every_cursor(&self) {
+        let ids: Vec<u64> = self.tab.frames.iter().filter_map(|(id, _)| *id).collect();
+        for (at, cursor) in ids.iter().enumerate() {
+            let mut back = self.server.admin.watch(&self.path(&format!("frames?after={cursor}"))).await;
+            let held = self.tab.frames.iter().take_while(|(id, _)| id.is_none_or(|id| id <= *cursor));
+            for (_, frame) in held {
+                back.transcript.fold(frame.clone());
+            }
+            let here = self.tab.transcript.clone();
+            assert!(back.until(|tab| tab.transcript.entries() == here.entries()).await, "from the {at}th id, {cursor}");
+        }
+    }
+
     /// A tab that is opened now, one that was away all the time, and this one read the same.
     async fn reloads_alike(&mut self) {
         let page = self.server.admin.get(&self.path("messages")).await.expect(StatusCode::OK).await;
@@ -314,16 +328,7 @@ async fn a_waiting_text_outlives_the_end_of_its_turns_stream_in_any_cursor() {
     next.text("Two");
     next.finish();
     scene.until(&[("First", Complete), ("One more", Complete), ("Second", Complete), ("Two", Complete)]).await;
-    let ids: Vec<u64> = scene.tab.frames.iter().filter_map(|(id, _)| *id).collect();
-    for (at, cursor) in ids.iter().enumerate() {
-        let mut back = scene.server.admin.watch(&scene.path(&format!("frames?after={cursor}"))).await;
-        let held = scene.tab.frames.iter().take_while(|(id, _)| id.is_none_or(|id| id <= *cursor));
-        for (_, frame) in held {
-            back.transcript.fold(frame.clone());
-        }
-        let here = scene.tab.transcript.clone();
-        assert!(back.until(|tab| tab.transcript.entries() == here.entries()).await, "from the {at}th id, {cursor}");
-    }
+    scene.reads_alike_from_every_cursor().await;
 }
 
 #[tokio::test]

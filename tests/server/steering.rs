@@ -98,3 +98,28 @@ async fn the_stream_of_a_text_that_steers_ends_when_it_is_withdrawn_behind_the_t
     stream.to_end().await;
     assert_eq!(texts_of(&stream.transcript), [], "it left");
 }
+
+/// The text that waited longest has older frames than the replies that stand before it.
+#[tokio::test]
+async fn a_text_that_a_second_reply_of_the_running_turn_overtakes_reads_alike_from_every_cursor() {
+    let mut scene = Scene::new().await;
+    say(&scene.server.admin, &scene.id, json!({"text": "Later", "onBusy": "enqueue"})).await;
+    say(&scene.server.admin, &scene.id, json!({"text": "In brief", "onBusy": "steer"})).await;
+    let (second, third) = (scene.server.provider.expect(), scene.server.provider.expect());
+    scene.script.finish();
+    second.text("Two");
+    let steered = [("First", Complete), ("One", Complete), ("In brief", Complete)];
+    scene.until(&[&steered[..], &[("Two", Running), ("Later", Queued)]].concat()).await;
+    scene.reads_alike_from_every_cursor().await;
+    second.finish();
+    third.text("Three");
+    third.finish();
+    let answered = [("Two", Complete), ("Later", Complete), ("Three", Complete)];
+    scene.until(&[&steered[..], &answered[..]].concat()).await;
+    scene.reads_alike_from_every_cursor().await;
+    let id = scene.id.clone();
+    let server = scene.server.restarted().await;
+    let mut back = server.admin.watch(&format!("/api/conversations/{id}/frames?after=0")).await;
+    let here = scene.tab.transcript.clone();
+    assert!(back.until(|tab| tab.transcript.entries() == here.entries()).await, "from the store alone");
+}
