@@ -3,6 +3,7 @@
 
 pub mod connections;
 mod program;
+mod sliced;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
