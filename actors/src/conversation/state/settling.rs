@@ -166,7 +166,7 @@ impl Conversation {
             let refusal = || BeginRefusal::Store(error.clone());
             effects.extend(turn.begin_waiters.iter().flat_map(|ticket| begun(*ticket, refusal())));
             let aborted = Answer::Aborted(match &error {
-                // It will never begin: a request under the same key was stored before it.
+                // It will never begin: most often a request under the same key was stored before it.
                 JournalError::Refused(_) => Ok(Aborted { aborted: false, turn: Some(turn.id) }),
                 error => Err(AbortRefusal::Store(error.clone())),
             });

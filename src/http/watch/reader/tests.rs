@@ -174,3 +174,17 @@ async fn a_reader_with_nothing_to_read_waits_without_asking_the_store_again() {
     log.wake(3);
     assert_eq!(seqs(&reader.next().await), [3]);
 }
+
+/// What a reader holds while its socket stands still.
+#[tokio::test]
+async fn a_page_of_long_messages_ends_behind_the_one_that_passes_64_kib() {
+    let shelf = Shelf::new().await;
+    let id = shelf.conversation(5).await;
+    let parts = format!(r#"[{{"type":"text","text":"{}"}}]"#, "a".repeat(40 << 10));
+    let sql = "UPDATE messages SET parts = ?2 WHERE conversation_key = (SELECT key FROM conversations WHERE id = ?1)";
+    shelf.store.write(move |conn| Ok(conn.execute(sql, (id.0.as_bytes(), parts))?)).await.unwrap();
+    let mut reader = shelf.reader(&FrameLog::default(), id, 0);
+    for expected in [&[2, 4][..], &[6, 8], &[10]] {
+        assert_eq!(seqs(&reader.next().await), expected);
+    }
+}
