@@ -1,4 +1,4 @@
--- Hamlet's tables, version 2. Applied to an empty file at start; src/store/migrations.rs carries older files here.
+-- Hamlet's tables, version 3. Applied to an empty file at start; src/store/migrations.rs carries older files here.
 -- Ids are UUID v7 as 16 bytes, times are milliseconds since 1970, JSON columns hold the wire shapes of docs/protocol.md.
 -- Where a row is the parent of many (conversations, messages) it also has a small integer key, so that children stay narrow.
 
@@ -82,6 +82,81 @@ CREATE TABLE npcs (
   updated_at   INTEGER NOT NULL
 ) STRICT;
 
+-- What an NPC may call. A tool without a row does not exist for the model. The key of a tool server's tool is
+-- "server/tool"; there is no foreign key, because a server may be away, or come from a file.
+CREATE TABLE grants (
+  npc_id   BLOB NOT NULL REFERENCES npcs (id) ON DELETE CASCADE,
+  tool     TEXT NOT NULL,
+  approval TEXT NOT NULL CHECK (approval IN ('never', 'always')),
+  PRIMARY KEY (npc_id, tool)
+) STRICT, WITHOUT ROWID;
+
+-- Instructions that are loaded on demand. npc_id null: in scope for the whole Village.
+CREATE TABLE skills (
+  id            BLOB PRIMARY KEY,
+  npc_id        BLOB REFERENCES npcs (id) ON DELETE CASCADE,
+  name          TEXT NOT NULL,
+  description   TEXT NOT NULL,
+  instructions  TEXT NOT NULL,
+  license       TEXT,
+  compatibility TEXT,
+  metadata      TEXT NOT NULL DEFAULT '{}',        -- JSON
+  allowed_tools TEXT NOT NULL DEFAULT '[]',        -- JSON; shown, and granting nothing
+  folder        TEXT,                              -- its folder under skills/ in the data folder, where it comes from one
+  created_by    BLOB REFERENCES players (id) ON DELETE SET NULL,
+  created_at    INTEGER NOT NULL,
+  updated_at    INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX skills_by_name ON skills (coalesce(npc_id, x''), name);
+CREATE INDEX skills_by_npc ON skills (npc_id);
+
+-- The files under a skill's references/, as text.
+CREATE TABLE skill_files (
+  skill_id BLOB NOT NULL REFERENCES skills (id) ON DELETE CASCADE,
+  path     TEXT NOT NULL,
+  body     TEXT NOT NULL,
+  PRIMARY KEY (skill_id, path)
+) STRICT, WITHOUT ROWID;
+
+-- What an NPC remembers of a Player. The full-text index is kept by the triggers and holds no text of its own.
+CREATE TABLE memories (
+  key             INTEGER PRIMARY KEY AUTOINCREMENT,
+  id              BLOB NOT NULL UNIQUE,
+  player_id       BLOB NOT NULL REFERENCES players (id) ON DELETE CASCADE,
+  npc_id          BLOB NOT NULL REFERENCES npcs (id) ON DELETE CASCADE,
+  text            TEXT NOT NULL,
+  text_key        TEXT NOT NULL,                   -- its words in lower case: the same thing is remembered once
+  written_by      TEXT NOT NULL CHECK (written_by IN ('npc', 'player')),
+  conversation_id BLOB,                            -- where it was written; it may be gone
+  created_at      INTEGER NOT NULL,
+  updated_at      INTEGER NOT NULL,
+  UNIQUE (player_id, npc_id, text_key)
+) STRICT;
+CREATE INDEX memories_by_npc ON memories (npc_id);
+CREATE VIRTUAL TABLE memories_fts USING fts5 (text, content='memories', content_rowid='key', tokenize='unicode61 remove_diacritics 2');
+CREATE TRIGGER memories_written AFTER INSERT ON memories BEGIN
+  INSERT INTO memories_fts (rowid, text) VALUES (new.key, new.text);
+END;
+CREATE TRIGGER memories_changed AFTER UPDATE OF text ON memories BEGIN
+  INSERT INTO memories_fts (memories_fts, rowid, text) VALUES ('delete', old.key, old.text);
+  INSERT INTO memories_fts (rowid, text) VALUES (new.key, new.text);
+END;
+CREATE TRIGGER memories_deleted AFTER DELETE ON memories BEGIN
+  INSERT INTO memories_fts (memories_fts, rowid, text) VALUES ('delete', old.key, old.text);
+END;
+
+-- Tool servers added through the API; those of mcp.json are never stored.
+CREATE TABLE tool_servers (
+  id         BLOB PRIMARY KEY,
+  name       TEXT NOT NULL UNIQUE,                 -- the first part of its tools' keys
+  transport  TEXT NOT NULL CHECK (transport IN ('stdio', 'http')),
+  config     TEXT NOT NULL,                        -- JSON: command and args, or url
+  secrets    BLOB,                                 -- env and headers as JSON, sealed with the key file, bound to the id
+  enabled    INTEGER NOT NULL DEFAULT 1,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE conversations (
   key         INTEGER PRIMARY KEY,
   id          BLOB NOT NULL UNIQUE,
@@ -92,7 +167,10 @@ CREATE TABLE conversations (
   updated_at  INTEGER NOT NULL,                    -- of the last Message: the list's order
   last_seq    INTEGER NOT NULL DEFAULT 0,          -- the durable cursor; while a turn runs the journal may be ahead
   epoch       INTEGER NOT NULL DEFAULT 0,          -- raised by each claim; a write of an older epoch is refused
-  deleted_at  INTEGER                              -- tombstone: 404 everywhere from its commit on, purged in the background
+  deleted_at  INTEGER,                             -- tombstone: 404 everywhere from its commit on, purged in the background
+  speaker_policy TEXT NOT NULL DEFAULT 'addressed', -- or round-robin, everyone-once
+  newcomers_know TEXT NOT NULL DEFAULT 'from-joining', -- or all: what an NPC that joined later is told of what was said
+  branch      INTEGER NOT NULL DEFAULT 0           -- raised whenever something leaves the transcript, or comes back
 ) STRICT;
 CREATE INDEX conversations_recent ON conversations (owner_id, updated_at DESC, key DESC) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX conversations_external ON conversations (owner_id, external_id) WHERE external_id IS NOT NULL AND deleted_at IS NULL;
@@ -113,6 +191,7 @@ CREATE TABLE participants (
   npc_id           BLOB NOT NULL REFERENCES npcs (id) ON DELETE CASCADE,
   ordinal          INTEGER NOT NULL,
   joined_at        INTEGER NOT NULL,
+  joined_position  INTEGER NOT NULL DEFAULT 0,     -- the place of the first Message that it was there for
   PRIMARY KEY (conversation_key, npc_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX participants_by_npc ON participants (npc_id);
@@ -179,6 +258,36 @@ CREATE TABLE journal (
   kind        INTEGER NOT NULL,                    -- 0 text, 1 reasoning, 2 whole Part (JSON), 3 opaque state (JSON)
   body        TEXT NOT NULL
 ) STRICT;
+
+-- Versions of a Conversation's rolling summary; the newest in use counts. One whose range was touched by an edit or by a
+-- variant's coming back is out of use, and kept.
+CREATE TABLE summaries (
+  id               INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation_key INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+  version          INTEGER NOT NULL,
+  text             TEXT NOT NULL,
+  from_position    INTEGER NOT NULL,
+  through_position INTEGER NOT NULL,
+  made_by          TEXT NOT NULL CHECK (made_by IN ('model', 'extract', 'player')),
+  in_use           INTEGER NOT NULL DEFAULT 1,
+  created_at       INTEGER NOT NULL,
+  UNIQUE (conversation_key, version)
+) STRICT;
+
+-- What was sent for each step of a reply: which sections, tools and Messages. Their texts are in prompt_texts, once a
+-- Conversation, by their SHA-256, because most of them are the same from turn to turn.
+CREATE TABLE prompts (
+  message_key INTEGER NOT NULL REFERENCES messages (key) ON DELETE CASCADE,
+  step        INTEGER NOT NULL,
+  record      TEXT NOT NULL,
+  PRIMARY KEY (message_key, step)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE prompt_texts (
+  conversation_key INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+  hash             BLOB NOT NULL,
+  text             TEXT NOT NULL,
+  PRIMARY KEY (conversation_key, hash)
+) STRICT, WITHOUT ROWID;
 
 -- A send that is repeated under the same key joins the first one's turn; kept for two days.
 CREATE TABLE idempotency (

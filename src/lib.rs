@@ -9,6 +9,7 @@ pub mod config;
 pub mod gates;
 pub mod http;
 pub mod metrics;
+pub mod plugins;
 pub mod providers;
 pub mod serve;
 pub mod store;

@@ -8,6 +8,7 @@ mod batch;
 pub mod branches;
 pub mod conversations;
 mod error;
+pub mod grants;
 mod housekeeping;
 mod journal;
 pub mod messages;

@@ -33,6 +33,7 @@
 //! 16. Failure never looks like success: a turn is complete only on the Provider's positive end mark.
 //! 17. Someone else's Conversation does not exist for you, on every route.
 
+pub mod capability;
 pub mod conversation;
 pub mod engine;
 pub mod policy;

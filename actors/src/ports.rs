@@ -2,11 +2,15 @@
 
 pub mod clock;
 pub mod journal;
+pub mod model;
 pub mod observer;
 pub mod provider;
+pub mod tool;
 
 pub use clock::{Clock, SystemClock};
+pub use model::Model;
 pub use observer::{Observer, Unobserved};
 pub use provider::{
     End, ModelRequest, Provider, ProviderEvent, ProviderEvents, ProviderFailure, RequestItem, ToolSpec,
 };
+pub use tool::{Handoff, Invocation, Tool, ToolAnswer, ToolOutcome};

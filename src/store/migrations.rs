@@ -10,10 +10,11 @@ use super::StoreError;
 const SCHEMA: &str = include_str!("../../schema.sql");
 
 /// The version that this build writes.
-pub const SCHEMA_VERSION: i64 = 2;
+pub const SCHEMA_VERSION: i64 = 3;
 
 /// `STEPS[n]` takes a file of version n + 1 to n + 2. A step never changes once it is released.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
 ALTER TABLE messages ADD COLUMN left_with BLOB;
 ALTER TABLE messages ADD COLUMN left_as TEXT;
 CREATE TABLE queue (
@@ -34,7 +35,104 @@ CREATE TABLE audit (
   outcome         TEXT NOT NULL,
   details         TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
-"];
+",
+    r#"
+ALTER TABLE conversations ADD COLUMN speaker_policy TEXT NOT NULL DEFAULT 'addressed';
+ALTER TABLE conversations ADD COLUMN newcomers_know TEXT NOT NULL DEFAULT 'from-joining';
+ALTER TABLE conversations ADD COLUMN branch INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE participants ADD COLUMN joined_position INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE grants (
+  npc_id   BLOB NOT NULL REFERENCES npcs (id) ON DELETE CASCADE,
+  tool     TEXT NOT NULL,
+  approval TEXT NOT NULL CHECK (approval IN ('never', 'always')),
+  PRIMARY KEY (npc_id, tool)
+) STRICT, WITHOUT ROWID;
+INSERT INTO grants (npc_id, tool, approval) SELECT npcs.id, value, 'never' FROM npcs, json_each(
+  '["message_npc","load_skill","read_skill_file","remember","recall","forget","current_time","calculate"]');
+CREATE TABLE skills (
+  id            BLOB PRIMARY KEY,
+  npc_id        BLOB REFERENCES npcs (id) ON DELETE CASCADE,
+  name          TEXT NOT NULL,
+  description   TEXT NOT NULL,
+  instructions  TEXT NOT NULL,
+  license       TEXT,
+  compatibility TEXT,
+  metadata      TEXT NOT NULL DEFAULT '{}',
+  allowed_tools TEXT NOT NULL DEFAULT '[]',
+  folder        TEXT,
+  created_by    BLOB REFERENCES players (id) ON DELETE SET NULL,
+  created_at    INTEGER NOT NULL,
+  updated_at    INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX skills_by_name ON skills (coalesce(npc_id, x''), name);
+CREATE INDEX skills_by_npc ON skills (npc_id);
+CREATE TABLE skill_files (
+  skill_id BLOB NOT NULL REFERENCES skills (id) ON DELETE CASCADE,
+  path     TEXT NOT NULL,
+  body     TEXT NOT NULL,
+  PRIMARY KEY (skill_id, path)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE memories (
+  key             INTEGER PRIMARY KEY AUTOINCREMENT,
+  id              BLOB NOT NULL UNIQUE,
+  player_id       BLOB NOT NULL REFERENCES players (id) ON DELETE CASCADE,
+  npc_id          BLOB NOT NULL REFERENCES npcs (id) ON DELETE CASCADE,
+  text            TEXT NOT NULL,
+  text_key        TEXT NOT NULL,
+  written_by      TEXT NOT NULL CHECK (written_by IN ('npc', 'player')),
+  conversation_id BLOB,
+  created_at      INTEGER NOT NULL,
+  updated_at      INTEGER NOT NULL,
+  UNIQUE (player_id, npc_id, text_key)
+) STRICT;
+CREATE INDEX memories_by_npc ON memories (npc_id);
+CREATE VIRTUAL TABLE memories_fts USING fts5 (text, content='memories', content_rowid='key', tokenize='unicode61 remove_diacritics 2');
+CREATE TRIGGER memories_written AFTER INSERT ON memories BEGIN
+  INSERT INTO memories_fts (rowid, text) VALUES (new.key, new.text);
+END;
+CREATE TRIGGER memories_changed AFTER UPDATE OF text ON memories BEGIN
+  INSERT INTO memories_fts (memories_fts, rowid, text) VALUES ('delete', old.key, old.text);
+  INSERT INTO memories_fts (rowid, text) VALUES (new.key, new.text);
+END;
+CREATE TRIGGER memories_deleted AFTER DELETE ON memories BEGIN
+  INSERT INTO memories_fts (memories_fts, rowid, text) VALUES ('delete', old.key, old.text);
+END;
+CREATE TABLE tool_servers (
+  id         BLOB PRIMARY KEY,
+  name       TEXT NOT NULL UNIQUE,
+  transport  TEXT NOT NULL CHECK (transport IN ('stdio', 'http')),
+  config     TEXT NOT NULL,
+  secrets    BLOB,
+  enabled    INTEGER NOT NULL DEFAULT 1,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE summaries (
+  id               INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation_key INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+  version          INTEGER NOT NULL,
+  text             TEXT NOT NULL,
+  from_position    INTEGER NOT NULL,
+  through_position INTEGER NOT NULL,
+  made_by          TEXT NOT NULL CHECK (made_by IN ('model', 'extract', 'player')),
+  in_use           INTEGER NOT NULL DEFAULT 1,
+  created_at       INTEGER NOT NULL,
+  UNIQUE (conversation_key, version)
+) STRICT;
+CREATE TABLE prompts (
+  message_key INTEGER NOT NULL REFERENCES messages (key) ON DELETE CASCADE,
+  step        INTEGER NOT NULL,
+  record      TEXT NOT NULL,
+  PRIMARY KEY (message_key, step)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE prompt_texts (
+  conversation_key INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+  hash             BLOB NOT NULL,
+  text             TEXT NOT NULL,
+  PRIMARY KEY (conversation_key, hash)
+) STRICT, WITHOUT ROWID;
+"#,
+];
 
 /// "HAML" in the file's header: which program's database this is.
 const APPLICATION: i64 = 0x4841_4D4C;
@@ -165,7 +263,7 @@ mod tests {
             .map(|name| {
                 let columns = names(&format!(
                     "SELECT name || ' ' || type || ' ' || \"notnull\" || ' ' || coalesce(dflt_value, '') \
-                     FROM pragma_table_info('{name}') UNION SELECT name FROM pragma_index_info('{name}') ORDER BY 1"
+                     FROM pragma_table_info('{name}') UNION SELECT coalesce(name, 'an expression') FROM pragma_index_info('{name}') ORDER BY 1"
                 ));
                 (name, columns)
             })

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::StoreError;
+use super::{StoreError, grants};
 
 /// An NPC with what a turn does not need. Its serde form is the wire's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -68,7 +68,8 @@ pub fn insert(conn: &Connection, record: &NpcRecord) -> Result<(), StoreError> {
            greetings, tags, extensions, created_by, created_at, updated_at) \
          VALUES (:id, :slug, :name, :job_title, :description, :instructions, :provider_id, :model, :params, :avatar, \
            :greetings, :tags, :extensions, :created_by, :created_at, :updated_at)",
-    )
+    )?;
+    grants::give_default(conn, record.npc.id)
 }
 
 /// # Errors

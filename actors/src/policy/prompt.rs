@@ -1,59 +1,74 @@
 //! The system prompt: sections in a fixed order, each absent when it has nothing to say. One section a file.
 
-mod identity;
-mod instructions;
+pub mod identity;
+pub mod instructions;
+pub mod memory;
+pub mod roster;
+pub mod skills;
+pub mod summary;
+pub mod unreachable;
 
-use crate::vocabulary::Npc;
+use serde::{Deserialize, Serialize};
 
-/// What the sections are made from.
-#[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
-    pub npc: &'a Npc,
+use super::window::CHARS_PER_TOKEN;
+
+/// Characters of one section at most: no capability may push the Conversation out of its own prompt.
+pub const SECTION_LIMIT: usize = 24_000;
+
+/// Where a section stands: in this order. Sections of one place stand in the order of their capabilities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// First and unconditional: instructions then elaborate on an identity instead of competing with one, and it is the last
+    /// thing that a Provider which trims a prompt would drop.
+    Identity,
+    Instructions,
+    Skills,
+    Unreachable,
+    Memory,
+    Roster,
+    Summary,
+    Plugins,
 }
 
-/// The prompt as it is sent: all sections that have something to say, in order.
-pub fn assemble(scene: Scene<'_>) -> String {
-    let sections = [identity::section(scene), instructions::section(scene)];
-    sections.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
+/// A piece of the system prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    pub place: Place,
+    /// With its own heading. Blank: it has nothing to say.
+    pub text: String,
+}
+
+/// The sections that have something to say, in their order, none longer than [`SECTION_LIMIT`]; the maker's own
+/// instructions were bounded when they were stored.
+pub fn ordered(mut sections: Vec<Section>) -> Vec<Section> {
+    sections.retain(|section| !section.text.trim().is_empty());
+    sections.sort_by_key(|section| section.place);
+    for section in &mut sections {
+        if section.place > Place::Instructions {
+            cut(&mut section.text);
+        }
+    }
+    sections
+}
+
+/// The prompt as it is sent.
+pub fn assemble(sections: &[Section]) -> String {
+    let texts: Vec<&str> = sections.iter().map(|section| section.text.trim_end()).collect();
+    texts.join("\n\n")
+}
+
+/// As everything is estimated here: four characters a token.
+pub fn tokens(text: &str) -> usize {
+    text.chars().count().div_ceil(CHARS_PER_TOKEN)
+}
+
+fn cut(text: &mut String) {
+    if let Some((at, _)) = text.char_indices().nth(SECTION_LIMIT) {
+        text.truncate(at);
+        text.push_str("\n(cut here: there is more than fits)");
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::vocabulary::{ModelParams, NpcId};
-
-    fn npc() -> Npc {
-        Npc {
-            id: NpcId(uuid::Uuid::nil()),
-            slug: "mara".into(),
-            name: "Mara".into(),
-            job_title: "Innkeeper".into(),
-            description: "Runs the Green Lantern and knows everyone's business.".into(),
-            instructions: "Answer in at most three sentences.".into(),
-            provider_id: None,
-            model: None,
-            params: ModelParams::default(),
-        }
-    }
-
-    #[test]
-    fn who_you_are_comes_first_and_instructions_follow() {
-        insta::assert_snapshot!(assemble(Scene { npc: &npc() }), @r"
-        # Who you are
-        You are Mara, Innkeeper.
-        Runs the Green Lantern and knows everyone's business.
-
-        # Instructions
-        Answer in at most three sentences.
-        ");
-    }
-
-    #[test]
-    fn the_identity_is_unconditional_and_an_empty_section_is_absent() {
-        let bare = Npc { job_title: String::new(), description: String::new(), instructions: " ".into(), ..npc() };
-        insta::assert_snapshot!(assemble(Scene { npc: &bare }), @r"
-        # Who you are
-        You are Mara.
-        ");
-    }
-}
+mod tests;

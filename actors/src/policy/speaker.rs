@@ -27,6 +27,13 @@ fn addressed<'a>(party: &'a [Npc], text: &str) -> Option<&'a Npc> {
         .map(|(npc, _)| npc)
 }
 
+/// The one of this name or slug, whatever its case.
+pub fn named<'a>(party: &'a [Npc], name: &str) -> Option<&'a Npc> {
+    let name = name.trim().trim_start_matches('@').to_lowercase();
+    let is = |npc: &&Npc| npc.name.to_lowercase() == name || npc.slug.to_lowercase() == name;
+    party.iter().find(is)
+}
+
 fn follows(rest: &str, name: &str) -> bool {
     rest.strip_prefix(name)
         .is_some_and(|after| !after.chars().next().is_some_and(|next| next.is_alphanumeric() || next == '_'))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::TurnPlan;
 use crate::{
     policy::{
-        prompt::{self, Scene},
+        prompt::{assemble, identity, instructions, ordered},
         repair::request_items,
         window::{CHARS_PER_TOKEN, Said, Window},
     },
@@ -44,9 +44,11 @@ pub async fn window(
 
 /// The request, complete.
 pub fn request(plan: &TurnPlan, history: &[Arc<Said>]) -> ModelRequest {
+    let sections =
+        [Some(identity::section(&plan.npc)), instructions::section(&plan.npc)].into_iter().flatten().collect();
     ModelRequest {
         model: plan.model.clone(),
-        system: prompt::assemble(Scene { npc: &plan.npc }).into(),
+        system: assemble(&ordered(sections)).into(),
         items: request_items(history, plan.question.as_ref(), plan.npc.id, plan.in_party),
         tools: Vec::new(),
         params: plan.npc.params.clone(),

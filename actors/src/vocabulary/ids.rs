@@ -50,4 +50,7 @@ ids! {
     NpcId,
     PlayerId,
     ProviderId,
+    SkillId,
+    MemoryId,
+    ToolServerId,
 }

@@ -1,9 +1,9 @@
-//! Who the NPC is. First and unconditional: instructions then elaborate on an identity instead of competing with one.
+//! Who the NPC is.
 
-use super::Scene;
+use super::{Place, Section};
+use crate::vocabulary::Npc;
 
-pub fn section(scene: Scene<'_>) -> Option<String> {
-    let npc = scene.npc;
+pub fn section(npc: &Npc) -> Section {
     let mut text = format!("# Who you are\nYou are {}", npc.name);
     if !npc.job_title.trim().is_empty() {
         text.push_str(", ");
@@ -14,5 +14,5 @@ pub fn section(scene: Scene<'_>) -> Option<String> {
         text.push('\n');
         text.push_str(npc.description.trim());
     }
-    Some(text)
+    Section { place: Place::Identity, text }
 }

@@ -1,8 +1,9 @@
 //! The NPC's own instructions, as its maker wrote them.
 
-use super::Scene;
+use super::{Place, Section};
+use crate::vocabulary::Npc;
 
-pub fn section(scene: Scene<'_>) -> Option<String> {
-    let text = scene.npc.instructions.trim();
-    (!text.is_empty()).then(|| format!("# Instructions\n{text}"))
+pub fn section(npc: &Npc) -> Option<Section> {
+    let text = npc.instructions.trim();
+    (!text.is_empty()).then(|| Section { place: Place::Instructions, text: format!("# Instructions\n{text}") })
 }

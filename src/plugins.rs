@@ -1,0 +1,10 @@
+//! What is bundled with Hamlet: each a capability behind the same seam (`hamlet_actors::capability`).
+
+use std::sync::Arc;
+
+use hamlet_actors::capability::{Capability, party::Party};
+
+/// In the order in which sections of one place stand.
+pub fn bundled() -> Vec<Arc<dyn Capability>> {
+    vec![Arc::new(Party)]
+}
