@@ -1,8 +1,11 @@
 //! The rules of a turn as pure functions over plain values: no clock, no store, no Provider.
 
 pub mod attribution;
+pub mod calls;
 pub mod outcome;
+pub mod passing;
 pub mod prompt;
 pub mod repair;
+pub mod said;
 pub mod speaker;
 pub mod window;

@@ -1,13 +1,20 @@
 //! Who said what. In a Party every colleague's earlier reply carries its name, folded into the text; a solo history is
-//! byte-identical to what was said (promise 15).
+//! byte-identical to what was said (promise 15). Names come from the record, never from the text.
 
-use std::sync::Arc;
+use super::said::{Said, Utterance};
 
-use super::window::Said;
-use crate::vocabulary::{NpcId, Role};
-
-/// The text of `said` as `speaker` reads it.
-pub fn attributed(said: &Said, speaker: NpcId, in_party: bool) -> Arc<str> {
-    let colleague = in_party && said.role == Role::Npc && said.author.id != speaker.to_string();
-    if colleague { format!("[{}]: {}", said.author.name, said.text).into() } else { Arc::clone(&said.text) }
+/// What another NPC's reply comes to for who hears it: its words under its name, then what it passed on, if it did. Calls
+/// and their results are its own affair.
+pub fn overheard(said: &Said) -> String {
+    let name = &said.author.name;
+    let mut lines = Vec::new();
+    if !said.text.trim().is_empty() {
+        lines.push(format!("[{name}]: {}", said.text));
+    }
+    for part in said.parts.iter() {
+        if let Utterance::HandOver { to, message } = part {
+            lines.push(format!("[{name} to {to}]: {message}"));
+        }
+    }
+    lines.join("\n\n")
 }

@@ -3,28 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::vocabulary::{Author, MessageId, Role};
+pub use super::said::Said;
+use crate::vocabulary::Role;
 
 /// Characters that are counted as one token.
 pub const CHARS_PER_TOKEN: usize = 4;
-
-/// A Message as the model is told of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
-    pub message: MessageId,
-    pub position: i64,
-    pub role: Role,
-    pub author: Author,
-    pub text: Arc<str>,
-    /// Length of the text in characters, counted once.
-    pub chars: usize,
-}
-
-impl Said {
-    pub fn new(message: MessageId, position: i64, role: Role, author: Author, text: &str) -> Self {
-        Self { message, position, role, author, text: text.into(), chars: text.chars().count() }
-    }
-}
 
 /// The tail of a Conversation that is still said word by word.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -63,7 +46,7 @@ impl Window {
 
     /// Bytes that this window holds in memory, about.
     pub fn weight(&self) -> usize {
-        self.said.iter().map(|said| said.text.len() + 160).sum()
+        self.said.iter().map(|said| said.weight()).sum()
     }
 
     /// Brings the window under the budget, `reserved` characters for the final turn included: nothing happens within it;
@@ -102,7 +85,7 @@ fn exchange_starts(said: &[Arc<Said>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocabulary::AuthorKind;
+    use crate::vocabulary::{Author, AuthorKind, MessageId};
     use uuid::Uuid;
 
     fn said(position: i64, role: Role, length: usize) -> Arc<Said> {

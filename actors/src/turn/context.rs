@@ -6,7 +6,7 @@ use super::TurnPlan;
 use crate::{
     policy::{
         prompt::{assemble, identity, instructions, ordered},
-        repair::request_items,
+        repair::{Asked, request_items},
         window::{CHARS_PER_TOKEN, Said, Window},
     },
     ports::{
@@ -46,10 +46,12 @@ pub async fn window(
 pub fn request(plan: &TurnPlan, history: &[Arc<Said>]) -> ModelRequest {
     let sections =
         [Some(identity::section(&plan.npc)), instructions::section(&plan.npc)].into_iter().flatten().collect();
+    let asked =
+        Asked { speaker: plan.npc.id, in_party: plan.in_party, provider: plan.provider.id(), model: &plan.model };
     ModelRequest {
         model: plan.model.clone(),
         system: assemble(&ordered(sections)).into(),
-        items: request_items(history, plan.question.as_ref(), plan.npc.id, plan.in_party),
+        items: request_items(history, plan.question.as_ref(), None, asked),
         tools: Vec::new(),
         params: plan.npc.params.clone(),
     }

@@ -3,18 +3,11 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{Place, Section};
-use crate::vocabulary::{Hop, Npc, NpcId};
+pub use crate::policy::passing::Passing;
+use crate::vocabulary::{Npc, NpcId};
 
 /// User-perceived characters of a description at most.
 const DESCRIPTION_LIMIT: usize = 160;
-
-/// How far hand-overs have gone in this turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Passing {
-    pub hop: Hop,
-    /// How often the speaker and the one before it have passed the turn to each other.
-    pub back_and_forth: u32,
-}
 
 /// `hand_over` is the name of the tool that passes the turn on, when the speaker has it.
 pub fn section(party: &[Npc], speaker: NpcId, passing: Passing, hand_over: Option<&str>) -> Option<Section> {
