@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 pub use crate::policy::prompt::{Place, Section, roster::Passing};
 use crate::{
     ports::{Model, Tool, ToolSpec},
-    vocabulary::{Author, ConversationId, Grant, MessageStatus, Npc, PlayerId, TurnId},
+    vocabulary::{ConversationId, Grant, MessageStatus, Npc, PlayerId, TurnId},
 };
 
 pub trait Capability: Send + Sync + 'static {
@@ -86,7 +86,6 @@ pub struct PastTurn {
     pub status: MessageStatus,
     /// What the last speaker said, its text only.
     pub reply: Arc<str>,
-    pub author: Author,
     /// Whether it was the first exchange of its Conversation.
     pub first: bool,
     /// The title that it stands under now.

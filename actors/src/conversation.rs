@@ -11,11 +11,16 @@ mod frames;
 pub mod mailbox;
 mod positions;
 pub mod queue;
+pub mod reflection;
+mod running;
 pub mod state;
 mod turn_state;
 pub mod vitals;
 mod waiters;
 
-pub use effect::{AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Effect, Published};
-pub use event::{Begin, Cast, Event, Intent, OnBusy, QueueChange, Select, Ticket};
+pub use actor::Ports;
+pub use effect::{
+    AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Effect, Progress, Published, Question,
+};
+pub use event::{Begin, Cast, Decision, Event, Intent, OnBusy, QueueChange, Select, Ticket};
 pub use state::Conversation;

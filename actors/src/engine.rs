@@ -13,9 +13,10 @@ use tokio::sync::{TryAcquireError, oneshot};
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use crate::{
+    capability::Capability,
     conversation::{
-        AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, QueueChange, Select, Ticket, actor::Ports,
-        frame_log::FrameLog, mailbox::ConversationMsg,
+        AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, Decision, QueueChange, Select, Ticket,
+        actor::Ports, frame_log::FrameLog, mailbox::ConversationMsg, reflection::Afterthoughts,
     },
     ports::{
         Clock, Observer,
@@ -40,6 +41,7 @@ const LAST_COMMITS: Duration = Duration::from_secs(5);
 pub struct Engine {
     village: ActorRef<VillageMsg>,
     turns: TaskTracker,
+    afterthoughts: Afterthoughts,
     observer: Arc<dyn Observer>,
     windows: Arc<WindowCache>,
     feed: Arc<Feed>,
@@ -86,6 +88,7 @@ impl EngineError {
             Self::Refused(BeginRefusal::QueueFull) => ErrorCode::QueueFull,
             Self::Refused(BeginRefusal::KeyTaken) => ErrorCode::IdempotencyMismatch,
             Self::Refused(BeginRefusal::Unplanned(error)) => error.code,
+            Self::NotChanged(ChangeRefusal::NotAwaiting) => ErrorCode::NotAwaiting,
             Self::NotChanged(ChangeRefusal::NotQueued) | Self::Refused(BeginRefusal::NothingWaits { .. }) => {
                 ErrorCode::NotQueued
             }
@@ -119,10 +122,12 @@ impl Engine {
         planner: Arc<dyn Planner>,
         clock: Arc<dyn Clock>,
         observer: Arc<dyn Observer>,
+        capabilities: Arc<[Arc<dyn Capability>]>,
         upkeep: Upkeep,
     ) -> Result<Self, NotStarted> {
         let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
         let turns = TaskTracker::new();
+        let afterthoughts = Afterthoughts::default();
         let feed = Arc::new(Feed::default());
         let ports = Ports {
             journal,
@@ -130,12 +135,14 @@ impl Engine {
             clock,
             observer: Arc::clone(&observer),
             windows: Arc::clone(&windows),
+            capabilities,
+            afterthoughts: afterthoughts.clone(),
             turns: turns.clone(),
         };
         let village = Village { ports: Arc::new(ports), upkeep, feed: Arc::clone(&feed) };
         let (village, _joined) =
             Actor::spawn(None, village, ()).await.map_err(|error| NotStarted(error.to_string()))?;
-        Ok(Self { village, turns, observer, windows, feed, tickets: Arc::default() })
+        Ok(Self { village, turns, afterthoughts, observer, windows, feed, tickets: Arc::default() })
     }
 
     /// Begins a turn. Answers once its admission is durable; until then nothing of it is visible.
@@ -178,6 +185,27 @@ impl Engine {
         self.ask(conversation, |ticket, answer, permit| ConversationMsg::Change {
             ticket,
             change: change.clone(),
+            answer,
+            permit,
+        })
+        .await?
+        .map_err(EngineError::from)
+    }
+
+    /// Says whether a call that waits for it may run. Answered once that is durable.
+    ///
+    /// # Errors
+    /// The call does not wait (any more); mailbox full, no answer, shutting down.
+    pub async fn decide(
+        &self,
+        conversation: ConversationId,
+        call: &str,
+        decision: Decision,
+    ) -> Result<(), EngineError> {
+        self.ask(conversation, |ticket, answer, permit| ConversationMsg::Decide {
+            ticket,
+            call: call.to_owned(),
+            decision: decision.clone(),
             answer,
             permit,
         })
@@ -313,6 +341,7 @@ impl Engine {
         if tokio::time::timeout(deadline, self.turns.wait()).await.is_err() {
             tracing::info!(turns = self.turns.len(), "turns that have not ended are ended now");
         }
+        self.afterthoughts.end().await;
         if self.ask_village(|answer| VillageMsg::ShutDown { answer }).await.is_err() {
             tracing::error!("the village has gone before it was told to");
         }

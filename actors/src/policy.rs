@@ -2,7 +2,9 @@
 
 pub mod attribution;
 pub mod calls;
+pub mod echo;
 pub mod outcome;
+pub mod output;
 pub mod passing;
 pub mod prompt;
 pub mod repair;

@@ -1,15 +1,10 @@
 //! The thin actor around a Conversation's state: message to event, `apply`, effects performed. It awaits nothing: the
 //! turn is a task of its own, and the Journal answers by message.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::sync::oneshot;
-use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken};
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::{
     Conversation, Effect, Event, Published,
@@ -17,18 +12,20 @@ use super::{
     effect::CancelReason,
     frame_log::FrameLog,
     mailbox::ConversationMsg,
+    reflection::{self, Afterthoughts},
+    running::{Bench, Running},
     vitals::{Pulse, Vitals},
     waiters::{Waiter, Waiters},
 };
 use crate::{
+    capability::Capability,
     policy::outcome::Ending,
     ports::{
         Clock, Observer,
         journal::{Journal, JournalError, Leftover, Queued},
         observer::EndedTurn,
     },
-    reply::reply,
-    turn::{Cancel, Gate, Planner, TurnPlan, TurnTask, Unanswered, cancellation, plan},
+    turn::{Planner, TurnPlan, Unanswered, plan},
     village::WindowCache,
     vocabulary::{ConversationId, Frame, TurnId},
 };
@@ -44,6 +41,10 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     pub observer: Arc<dyn Observer>,
     pub windows: Arc<WindowCache>,
+    /// In the order in which sections of one place stand.
+    pub capabilities: Arc<[Arc<dyn Capability>]>,
+    /// What is thought about turns that have ended.
+    pub afterthoughts: Afterthoughts,
     /// Turns that are admitted or run, in all Conversations.
     pub turns: TaskTracker,
 }
@@ -76,28 +77,6 @@ pub struct Awake {
     planned: Option<Box<TurnPlan>>,
     running: Option<Running>,
     shutting_down: bool,
-}
-
-/// The turn's task. Dropping it ends it at once.
-struct Running {
-    turn: TurnId,
-    /// For a further step of the same turn.
-    plan: Arc<TurnPlan>,
-    cancel: Cancel,
-    gate: Arc<Gate>,
-    release: Option<oneshot::Sender<()>>,
-    timing: Timing,
-    /// Counts the turn until its end is stored.
-    _counted: TaskTrackerToken,
-    _task: AbortOnDropHandle<()>,
-}
-
-/// What is measured of a turn, from its first step to its last.
-#[derive(Clone, Copy)]
-struct Timing {
-    begun: Instant,
-    /// Whether a piece of a reply has been shown.
-    seen: bool,
 }
 
 impl Actor for ConversationActor {
@@ -172,9 +151,18 @@ impl ConversationActor {
                 Event::Planned { attempt, outcome, now }
             }
             ConversationMsg::Deltas { turn, deltas } => Event::DeltasArrived { turn, deltas, now },
-            ConversationMsg::TurnEnded { turn, tail, usage, ending } => {
-                Event::TurnEnded { turn, tail, usage, ending, now }
+            ConversationMsg::TurnEnded { turn, tail, usage, ending, pass, next_plan, gathered } => {
+                if let Some(running) = awake.running.as_mut().filter(|running| running.turn == turn) {
+                    running.next_plan = next_plan;
+                    running.gathered = gathered.or(running.gathered.take());
+                }
+                Event::TurnEnded { turn, tail, usage, ending, pass, now }
             }
+            ConversationMsg::Decide { ticket, call, decision, answer, permit } => {
+                let ticket = awake.waiters.add(ticket, Waiter::Change(answer), permit);
+                Event::DecisionAsked { call, decision, ticket, now }
+            }
+            ConversationMsg::Retitled { shown, title } => Event::Retitled { shown, title, now },
             ConversationMsg::Claimed(result) => {
                 // What the earlier instance had on its way is stored or refused by now: the Journal keeps its order.
                 let owed = awake.conversation.apply(Event::Owed(awake.waiters.debts.left()));
@@ -223,19 +211,43 @@ impl ConversationActor {
                     };
                     self.ports.journal.submit(batch, Box::new(done));
                 }
-                Effect::Prepare { turn, before_position, steered } => {
-                    let plan = awake.plan_of(turn, steered).ok_or("a turn without a plan was admitted")?;
-                    self.prepare(myself, awake, turn, before_position, plan);
+                Effect::Prepare { turn, before_position, question, progress } => {
+                    let (running, plan) = (awake.running.take(), awake.plan_of(turn));
+                    let step = self.bench(myself, awake).step(running, plan, turn, before_position, question, progress);
+                    awake.running = Some(step.ok_or("a turn without a plan was admitted")?);
+                    awake.end_if_shutting_down();
+                }
+                Effect::RunCalls { turn, calls, progress } => {
+                    let running = awake.running.take();
+                    let calls = self.bench(myself, awake).calls(running, turn, calls, progress);
+                    awake.running = Some(calls.ok_or("calls of a turn that nobody knows were admitted")?);
+                    awake.end_if_shutting_down();
+                }
+                Effect::Decide { turn, call, decision } => {
+                    if let Some(running) = awake.of_turn(turn) {
+                        running.decide(&call, decision);
+                    }
+                }
+                Effect::Reflect { turn, status, reply, first } => {
+                    let id = awake.id;
+                    if let Some(running) = awake.of_turn(turn) {
+                        let past = reflection::Past { turn, status, reply, first };
+                        reflection::begin(&self.ports, myself, id, Arc::clone(&running.plan), past);
+                    }
                 }
                 Effect::Plan { attempt, item } => self.plan(myself, awake, attempt, *item),
-                Effect::Release(turn) => awake.release(turn),
+                Effect::Release(turn) => {
+                    if let Some(running) = awake.of_turn(turn) {
+                        running.release();
+                    }
+                }
                 Effect::Cancel(turn, reason) => {
                     let ending = match reason {
                         CancelReason::Abort => Ending::Aborted,
                         CancelReason::StoreUnavailable => Ending::StoreUnavailable,
                     };
-                    if awake.running.as_ref().is_some_and(|running| running.turn == turn) {
-                        awake.cancel(ending);
+                    if let Some(running) = awake.of_turn(turn) {
+                        running.cancel(ending);
                     }
                 }
                 Effect::OpenLog { after, turn } => {
@@ -249,7 +261,7 @@ impl ConversationActor {
                 Effect::Recall(said) => self.ports.windows.recall(awake.id, said),
                 Effect::ForgetWindow => self.ports.windows.forget(awake.id),
                 Effect::Taken(turn) => {
-                    if let Some(added) = awake.open_gate(turn) {
+                    if let Some(added) = awake.of_turn(turn).and_then(|running| running.open_gate()) {
                         self.ports.observer.shown(added);
                     }
                 }
@@ -315,79 +327,30 @@ impl ConversationActor {
         awake.planning = Some(AbortOnDropHandle::new(tokio::spawn(search)));
     }
 
-    fn prepare(
-        &self,
-        myself: &ActorRef<ConversationMsg>,
-        awake: &mut Awake,
-        turn: TurnId,
-        before_position: i64,
-        plan: Arc<TurnPlan>,
-    ) {
-        let (release, released) = oneshot::channel();
-        let (cancel, cancelled) = cancellation();
-        let gate = Arc::new(Gate::default());
-        let task = TurnTask {
-            conversation: awake.id,
-            turn,
-            before_position,
-            plan: Arc::clone(&plan),
-            journal: Arc::clone(&self.ports.journal),
-            windows: Arc::clone(&self.ports.windows),
-            observer: Arc::clone(&self.ports.observer),
-            log: Arc::clone(&awake.log),
-            actor: myself.clone(),
-            released,
-            cancelled,
-            gate: Arc::clone(&gate),
-        };
-        let task = AbortOnDropHandle::new(tokio::spawn(task.run()));
-        let earlier_step = awake.running.as_ref().filter(|running| running.turn == turn).map(|running| running.timing);
-        let timing = earlier_step.unwrap_or_else(|| Timing { begun: Instant::now(), seen: false });
-        awake.running = Some(Running {
-            turn,
-            plan,
-            cancel,
-            gate,
-            release: Some(release),
-            timing,
-            _counted: self.ports.turns.token(),
-            _task: task,
-        });
-        if awake.shutting_down {
-            awake.cancel(Ending::ShutDown);
-        }
+    fn bench<'a>(&'a self, myself: &'a ActorRef<ConversationMsg>, awake: &'a Awake) -> Bench<'a> {
+        Bench { conversation: awake.id, ports: &self.ports, log: &awake.log, actor: myself }
     }
 }
 
 impl Awake {
-    /// What the turn is asked with: as the gates, or the search for who answers, left it; a further step of the turn that
-    /// runs is asked as that one was, with another question.
-    fn plan_of(&mut self, turn: TurnId, steered: Option<Arc<str>>) -> Option<Arc<TurnPlan>> {
-        if let Some(question) = steered {
-            let running = self.running.as_ref().filter(|running| running.turn == turn)?;
-            return Some(Arc::new(TurnPlan { question: Some(question), ..(*running.plan).clone() }));
-        }
-        let plan = self.plans.remove(&turn).or_else(|| self.planned.take())?;
-        Some(Arc::new(*plan))
+    /// How a turn that begins is asked: as the gates, or the search for who answers, left it.
+    fn plan_of(&mut self, turn: TurnId) -> Option<Box<TurnPlan>> {
+        self.plans.remove(&turn).or_else(|| self.planned.take())
     }
 
-    fn release(&mut self, turn: TurnId) {
-        if let Some(release) =
-            self.running.as_mut().filter(|running| running.turn == turn).and_then(|running| running.release.take())
-        {
-            // The task may have ended already: its report is on the way.
-            reply(release, ());
-        }
-    }
-
-    /// Answers how long ago what the turn reported was decoded, if that is timed.
-    fn open_gate(&self, turn: TurnId) -> Option<Duration> {
-        self.running.as_ref().filter(|running| running.turn == turn)?.gate.open()
+    fn of_turn(&mut self, turn: TurnId) -> Option<&mut Running> {
+        self.running.as_mut().filter(|running| running.turn == turn)
     }
 
     fn cancel(&mut self, ending: Ending) {
         if let Some(running) = &mut self.running {
-            running.cancel.ask(ending);
+            running.cancel(ending);
+        }
+    }
+
+    fn end_if_shutting_down(&mut self) {
+        if self.shutting_down {
+            self.cancel(Ending::ShutDown);
         }
     }
 }

@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     policy::window::Said,
     ports::journal::{Batch, JournalError, Leftover, Queued},
-    vocabulary::{Frame, MessageError, MessageId, Piece, TurnId},
+    vocabulary::{Frame, Hop, MessageError, MessageId, MessageStatus, NpcId, Piece, ToolCall, TurnId},
 };
 
-use super::event::Ticket;
+use super::event::{Decision, Shown, Ticket};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
@@ -20,13 +20,34 @@ pub enum Effect {
         batch: Batch,
         owed: Vec<(Ticket, Answer)>,
     },
-    /// Spawn the turn: it gathers its context now and asks the Provider once it is released.
+    /// Spawn a step of the turn: it gathers its context now and asks the Provider once it is released.
     Prepare {
         turn: TurnId,
         /// The history that the model is told of lies before this place.
         before_position: i64,
-        /// Set for a further step of the turn that runs: what was said to it meanwhile.
-        steered: Option<Arc<str>>,
+        question: Question,
+        progress: Arc<Progress>,
+    },
+    /// The calls are durable: run them.
+    RunCalls {
+        turn: TurnId,
+        /// In their order, those that wait for somebody's yes included.
+        calls: Vec<ToolCall>,
+        progress: Arc<Progress>,
+    },
+    /// What was said to a call that waits is durable.
+    Decide {
+        turn: TurnId,
+        call: String,
+        decision: Decision,
+    },
+    /// The turn's end is durable: whoever wants to may think about it.
+    Reflect {
+        turn: TurnId,
+        status: MessageStatus,
+        reply: Arc<str>,
+        /// Set when it was the Conversation's first exchange, and ended well.
+        first: Option<Arc<Shown>>,
     },
     /// Find out who answers this text; the answer comes back as `Planned`.
     Plan {
@@ -66,6 +87,34 @@ pub enum Effect {
     LookLater(Duration),
     /// This instance can't go on; the Village decides what follows.
     Quit(JournalError),
+}
+
+/// What a step answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// What the turn was planned with.
+    Planned,
+    /// What was said to the turn meanwhile.
+    Said(Arc<str>),
+    /// It is in the history already.
+    InHistory,
+    /// Likewise, and another NPC answers it, as the last plan says.
+    Passed,
+}
+
+/// How far a speaker has come in its part of the turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    pub message: MessageId,
+    /// From 1.
+    pub step: u32,
+    /// What it has said and done in this reply; None before the first answer.
+    pub said: Option<Arc<Said>>,
+    /// The tools whose arguments did not fit, once for each time.
+    pub misfits: Vec<String>,
+    pub hop: Hop,
+    /// Who has spoken in this turn, in order, this speaker last.
+    pub trail: Vec<NpcId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +193,9 @@ pub enum ChangeRefusal {
     NotQueued,
     #[error("a turn is in progress")]
     Busy { running: TurnId },
+    /// The call does not wait for anybody's yes, or not any more.
+    #[error("the call is not waiting for an approval")]
+    NotAwaiting,
     /// What the request was read from has changed: read again.
     #[error("the conversation has moved on")]
     Stale,

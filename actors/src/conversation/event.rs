@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::effect::Answer;
 use crate::{
     policy::outcome::Ending,
     ports::journal::{Claimed, JournalError, Queued},
     vocabulary::{
-        Author, Delta, Frame, Hop, MessageError, MessageId, NpcId, PlayerId, ProviderId, Timestamp, TurnId, Usage,
+        Author, Delta, Finish, Frame, Hop, MessageError, MessageId, NpcId, Part, PlayerId, ProviderId, Start,
+        Timestamp, TurnId, Usage,
     },
 };
 
@@ -28,8 +30,21 @@ pub enum Event {
     BeginAsked { begin: Box<Begin>, ticket: Ticket },
     /// The turn decoded these. Comes from the turn's task, one at a time: the next waits for `Effect::Taken`.
     DeltasArrived { turn: TurnId, deltas: Vec<Delta>, now: Timestamp },
-    /// The turn's task is over; `tail` is what it had decoded and not yet reported. Too late: the turn has ended already.
-    TurnEnded { turn: TurnId, tail: Vec<Delta>, usage: Option<Usage>, ending: Ending, now: Timestamp },
+    /// A task of the turn is over, an answer of the model or the calls that it made; `tail` is what it had not yet reported.
+    /// Too late: the turn has ended already.
+    TurnEnded {
+        turn: TurnId,
+        tail: Vec<Delta>,
+        usage: Option<Usage>,
+        ending: Ending,
+        /// Set when another NPC is to go on.
+        pass: Option<Box<Pass>>,
+        now: Timestamp,
+    },
+    /// Somebody says whether a call may run.
+    DecisionAsked { call: String, decision: Decision, ticket: Ticket, now: Timestamp },
+    /// Somebody thought of a better title. Too late: it has another one than `was` by now.
+    Retitled { shown: Arc<Shown>, title: String, now: Timestamp },
     /// Stop. Without a turn's id: whichever runs.
     AbortAsked { turn: Option<TurnId>, ticket: Ticket, now: Timestamp },
     /// The batch in flight was committed, or not.
@@ -60,6 +75,7 @@ impl Event {
             | Self::AbortAsked { ticket, .. }
             | Self::ChangeAsked { ticket, .. }
             | Self::ResumeAsked { ticket }
+            | Self::DecisionAsked { ticket, .. }
             | Self::SelectAsked { ticket, .. } => Some(*ticket),
             Self::Owed(_)
             | Self::Claimed(_)
@@ -67,6 +83,7 @@ impl Event {
             | Self::TurnEnded { .. }
             | Self::Settled { .. }
             | Self::Planned { .. }
+            | Self::Retitled { .. }
             | Self::RetryDue
             | Self::LookDue { .. }
             | Self::Renamed { .. }
@@ -86,6 +103,7 @@ pub struct Begin {
     pub provider_name: String,
     pub model: (ProviderId, String),
     pub hop: Hop,
+    pub step_limit: u32,
     pub on_busy: OnBusy,
     pub idempotency: Option<Idempotency>,
     pub now: Timestamp,
@@ -171,6 +189,43 @@ pub struct Cast {
     pub provider_name: String,
     pub model: (ProviderId, String),
     pub hop: Hop,
+    /// Answers of the model that one speaker may take.
+    pub step_limit: u32,
+}
+
+/// The turn's wish to go on with another NPC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pass {
+    /// The call that hands over; None: it is the next one's turn by the Conversation's own rule.
+    pub call: Option<String>,
+    pub to: NpcId,
+    pub to_name: String,
+    /// What that one is told; blank without a call.
+    pub message: String,
+    /// The id of that one's Message.
+    pub reply: MessageId,
+    /// Who answers then, and with what; or why that one can't.
+    pub cast: Result<Cast, MessageError>,
+}
+
+/// A Message that has ended, as readers have seen it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    pub start: Start,
+    pub parts: Vec<Part>,
+    pub error: Option<MessageError>,
+    /// It names the title that the Conversation had then.
+    pub finish: Finish,
+}
+
+/// What somebody says to a call that waits for it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    Approve {
+        /// Other arguments than the model's.
+        input: Option<Map<String, Value>>,
+    },
+    Deny,
 }
 
 /// A variant that is to come back, and what leaves for it.

@@ -1,12 +1,17 @@
 //! What a Conversation's actor can be sent.
 
+use std::sync::Arc;
+
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::{AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, QueueChange, Select, Ticket};
+use super::{
+    AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, QueueChange, Select, Ticket,
+    event::{Decision, Pass, Shown},
+};
 use crate::{
     policy::outcome::Ending,
     ports::journal::{Claimed, JournalError},
-    turn::{Planned, TurnPlan},
+    turn::{Gathered, Planned, TurnPlan},
     vocabulary::{Delta, MessageError, TurnId, Usage},
 };
 
@@ -49,8 +54,28 @@ pub enum ConversationMsg {
     Planned { attempt: u64, outcome: Result<Box<Planned>, MessageError> },
     /// From the turn's task: decoded pieces; the turn's gate opens once they are durable. Too late: dropped.
     Deltas { turn: TurnId, deltas: Vec<Delta> },
-    /// From the turn's task, the last thing it says. Too late: ignored.
-    TurnEnded { turn: TurnId, tail: Vec<Delta>, usage: Option<Usage>, ending: Ending },
+    /// From a task of the turn, the last thing it says. Too late: ignored.
+    TurnEnded {
+        turn: TurnId,
+        tail: Vec<Delta>,
+        usage: Option<Usage>,
+        ending: Ending,
+        pass: Option<Box<Pass>>,
+        /// How the next speaker is asked, when one is to go on and can.
+        next_plan: Option<Box<TurnPlan>>,
+        /// For further steps of the same part.
+        gathered: Option<Arc<Gathered>>,
+    },
+    /// From the Engine: whether a call may run. Answered after the commit. Too late (it does not wait any more): refused.
+    Decide {
+        ticket: Ticket,
+        call: String,
+        decision: Decision,
+        answer: oneshot::Sender<Result<(), ChangeRefusal>>,
+        permit: OwnedSemaphorePermit,
+    },
+    /// From a capability that thought about a turn that has ended. Too late (it has another title by now): dropped.
+    Retitled { shown: Arc<Shown>, title: String },
     /// From the Journal: the claim.
     Claimed(Result<Claimed, JournalError>),
     /// From the Journal: the batch in flight.

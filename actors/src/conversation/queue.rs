@@ -13,7 +13,7 @@ use crate::{
 
 use super::{
     effect::{AbortRefusal, Aborted, Answer, BeginRefusal, Begun, ChangeRefusal, Effect},
-    event::{Begin, Idempotency, Intent, Ticket},
+    event::{Begin, Idempotency, Intent, Shown, Ticket},
     frames,
 };
 
@@ -23,6 +23,9 @@ pub const QUEUE_LIMIT: usize = 20;
 pub const WAITING_POSITION: i64 = 1 << 40;
 /// What steers, or was to, comes before what waits otherwise.
 pub const STEERING_POSITION: i64 = 1 << 39;
+
+/// The notice that tells a late title.
+const TITLE_CHANGED: &str = "TITLE_CHANGED";
 
 /// What is to become of the queue.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +41,11 @@ pub enum Change {
         idempotency: Option<Idempotency>,
     },
     Withdraw(Withdrawn),
+    /// A better title than the one that the Conversation had when this was shown, unless it has another one by now.
+    Retitle {
+        shown: Arc<Shown>,
+        title: String,
+    },
     /// The text could not be taken up: it waits on, and says why.
     Explain {
         message: MessageId,
@@ -68,9 +76,10 @@ impl Asked {
         let answer = match self.change {
             Change::Enqueue { .. } => Answer::Begun(Err(BeginRefusal::Store(error))),
             Change::Withdraw(Withdrawn::Turn(_)) => Answer::Aborted(Err(AbortRefusal::Store(error))),
-            Change::Edit { .. } | Change::Withdraw(Withdrawn::Message(_)) | Change::Explain { .. } => {
-                Answer::Changed(Err(ChangeRefusal::Store(error)))
-            }
+            Change::Edit { .. }
+            | Change::Withdraw(Withdrawn::Message(_))
+            | Change::Retitle { .. }
+            | Change::Explain { .. } => Answer::Changed(Err(ChangeRefusal::Store(error))),
         };
         self.ticket.map(|ticket| Effect::Answer(ticket, answer))
     }
@@ -133,6 +142,8 @@ pub struct Staged {
     pub writes: Vec<Write>,
     pub frames: Vec<(u64, Frame)>,
     pub answer: Answer,
+    /// The title that the Conversation gets.
+    pub title: Option<String>,
     pub last_seq: u64,
 }
 
@@ -154,11 +165,19 @@ pub fn stage(desk: Desk<'_>, asked: &Asked) -> Result<Staged, Answer> {
         Change::Enqueue { begin, steers } => draft.enqueue(desk, begin, *steers, now),
         Change::Edit { message, text, idempotency } => draft.edit(desk, *message, text, idempotency.as_ref(), now),
         Change::Withdraw(which) => draft.withdraw(desk, *which, now),
+        Change::Retitle { shown, title } => draft.retitle(desk, shown, title),
         Change::Explain { message, error } => draft.explain(desk, *message, error, now),
     }?;
     let Draft { queue, mut writes, frames, last_seq } = draft;
-    writes.push(Write::Touch { updated_at: now, title: None });
-    Ok(Staged { queue, writes, frames, answer, last_seq })
+    let title = match &asked.change {
+        Change::Retitle { title, .. } => Some(title.clone()),
+        _ => None,
+    };
+    // A title is no activity: the list keeps its order.
+    if title.is_none() {
+        writes.push(Write::Touch { updated_at: now, title: None });
+    }
+    Ok(Staged { queue, writes, frames, answer, title, last_seq })
 }
 
 struct Draft {
@@ -244,6 +263,37 @@ impl Draft {
             Withdrawn::Message(_) => Answer::Changed(Ok(())),
             Withdrawn::Turn(turn) => Answer::Aborted(Ok(Aborted { aborted: true, turn: Some(turn) })),
         })
+    }
+
+    /// The last Message is shown once more, with a notice, and tells the title.
+    fn retitle(&mut self, desk: Desk<'_>, shown: &Shown, title: &str) -> Result<Answer, Answer> {
+        if desk.title != shown.finish.conversation.title.as_deref() {
+            return Err(Answer::Changed(Err(ChangeRefusal::Stale)));
+        }
+        let (message, turn) = (shown.finish.message_id, shown.finish.turn.id);
+        let notice = Part::Notice { code: TITLE_CHANGED.to_owned(), text: title.to_owned() };
+        self.tell(Frame::Start(shown.start.clone()));
+        for (index, part) in (0..).zip(shown.parts.iter().chain([&notice])) {
+            self.tell(Frame::Part { message_id: message, index, part: part.clone() });
+        }
+        if let Some(error) = shown.error.clone() {
+            self.tell(Frame::Error { turn_id: Some(turn), message_id: Some(message), error });
+        }
+        let conversation = ConversationStamp { title: Some(title.to_owned()), ..shown.finish.conversation.clone() };
+        self.tell(Frame::Finish(Finish { conversation, ..shown.finish.clone() }));
+        self.writes.push(Write::Retitle {
+            message,
+            notice,
+            was: desk.title.map(str::to_owned),
+            title: title.to_owned(),
+            last_seq: self.last_seq,
+        });
+        Ok(Answer::Changed(Ok(())))
+    }
+
+    fn tell(&mut self, frame: Frame) {
+        let seq = frames::next(&mut self.last_seq);
+        self.frames.push((seq, frame));
     }
 
     /// Told from its beginning: the log of a reader that was away may not reach back to where it was enqueued, and the store

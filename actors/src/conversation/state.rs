@@ -2,10 +2,12 @@
 //! in flight, nothing shown before it is stored (promise 2), exactly one terminal frame a turn (promise 8).
 
 mod asking;
+mod ending;
 mod flights;
 mod owing;
 mod settling;
 mod standing;
+mod stepping;
 
 use std::collections::VecDeque;
 
@@ -127,6 +129,7 @@ impl Conversation {
             | Event::AbortAsked { .. }
             | Event::ChangeAsked { .. }
             | Event::ResumeAsked { .. }
+            | Event::DecisionAsked { .. }
             | Event::SelectAsked { .. })
                 if !self.claimed =>
             {
@@ -135,19 +138,25 @@ impl Conversation {
             }
             Event::BeginAsked { begin, ticket } => self.on_begin(begin, ticket),
             Event::DeltasArrived { turn, deltas, now } => self.on_deltas(turn, deltas, now),
-            Event::TurnEnded { turn, tail, usage, ending, now } => {
+            Event::TurnEnded { turn, tail, usage, ending, pass, now } => {
                 let Some(running) = self.turn.as_mut().filter(|running| running.id == turn && running.ending.is_none())
                 else {
                     return Vec::new();
                 };
                 running.absorb(tail);
-                running.usage = usage;
+                running.usage = match (running.usage, usage) {
+                    (Some(earlier), Some(usage)) => Some(earlier.and(usage)),
+                    (earlier, usage) => earlier.or(usage),
+                };
                 running.ending = Some(ending);
+                running.pass = pass;
                 self.flush(now)
             }
             Event::AbortAsked { turn, ticket, now } => self.on_abort(turn, ticket, now),
             Event::ChangeAsked { change, ticket, now } => self.on_change(change, ticket, now),
             Event::ResumeAsked { ticket } => self.on_resume(ticket),
+            Event::DecisionAsked { call, decision, ticket, now } => self.on_decision(call, decision, ticket, now),
+            Event::Retitled { shown, title, now } => self.on_retitled(shown, title, now),
             Event::Planned { attempt, outcome, now } => self.on_planned(attempt, outcome, now),
             Event::SelectAsked { select, ticket, now } => self.on_select(*select, ticket, now),
             Event::Settled { outcome: Ok(()), now } => self.on_committed(now),
@@ -209,7 +218,9 @@ impl Conversation {
             match early {
                 Event::BeginAsked { ticket, .. } | Event::ResumeAsked { ticket } => answers.push((ticket, begun())),
                 Event::AbortAsked { ticket, .. } => answers.push((ticket, aborted())),
-                Event::ChangeAsked { ticket, .. } | Event::SelectAsked { ticket, .. } => {
+                Event::ChangeAsked { ticket, .. }
+                | Event::DecisionAsked { ticket, .. }
+                | Event::SelectAsked { ticket, .. } => {
                     answers.push((ticket, changed()));
                 }
                 _ => {}
@@ -218,6 +229,7 @@ impl Conversation {
         if let Some(turn) = self.turn.as_mut() {
             answers.extend(turn.begin_waiters.drain(..).map(|ticket| (ticket, begun())));
             answers.extend(turn.abort_waiters.drain(..).map(|ticket| (ticket, aborted())));
+            answers.extend(turn.decided.drain(..).map(|decided| (decided.ticket, changed())));
         }
         let next = self.next.take().map(|next| next.waiters).unwrap_or_default();
         let taking_up = self.taking_up.take().map(|taking| taking.waiters).unwrap_or_default();

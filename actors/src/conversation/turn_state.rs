@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use crate::{
-    policy::outcome::Ending,
+    policy::{outcome::Ending, said::Said},
     ports::journal::{Batch, JournalError, NewMessage, Queued},
     vocabulary::{
-        Author, Body, Delta, Hop, MessageId, MessageStatus, Piece, ProviderId, Timestamp, TurnId, Usage, merge,
+        Author, Body, ConversationId, Delta, Finish, Hop, MessageError, MessageId, MessageStatus, NpcId, Piece,
+        ProviderId, Role, Start, StartedMessage, Timestamp, ToolCall, TurnId, Usage, merge,
     },
 };
 
 use super::{
-    admission::Place,
-    effect::{Answer, Begun, CancelReason, ChangeRefusal, Effect, Published},
-    event::{Begin, Cast, Idempotency, Intent, Ticket},
+    admission::{Place, before_position},
+    effect::{Answer, Begun, CancelReason, ChangeRefusal, Effect, Progress, Published},
+    event::{Begin, Cast, Decision, Idempotency, Intent, Pass, Shown, Ticket},
     queue::{Asked, Staged},
 };
 
@@ -27,9 +28,23 @@ pub struct Turn {
     pub model: (ProviderId, String),
     /// The reply's place in the transcript.
     pub position: i64,
+    pub created_at: Timestamp,
     pub hop: Hop,
-    /// Which of its answers the turn is at, from 1.
+    /// Which of its answers the speaker is at, from 1.
     pub step: u32,
+    pub step_limit: u32,
+    /// Set while calls run, or wait for somebody's yes.
+    pub calling: bool,
+    /// The tools whose arguments did not fit, once for each time.
+    pub misfits: Vec<String>,
+    /// Who has spoken in this turn, in order, the speaker last.
+    pub trail: Vec<NpcId>,
+    /// The history that its first step was told of lies before this place.
+    pub before_position: i64,
+    /// The wish to go on with another NPC, once this task has ended.
+    pub pass: Option<Box<Pass>>,
+    /// What was said to calls that waited, and is not stored yet.
+    pub decided: Vec<Decided>,
     /// The fold of everything that was handed to the Journal, the batch in flight included.
     pub body: Body,
     /// Arrived while a batch was in flight.
@@ -64,6 +79,8 @@ impl Turn {
 
     /// The turn as its admission begins it.
     pub fn admitted(place: Place<'_>, begin: Begin, reply: &NewMessage, begin_waiters: Vec<Ticket>) -> Self {
+        let before_position = before_position(place, &begin.intent);
+        let trail = begin.speaker.id.parse().into_iter().collect();
         let branched = matches!(begin.intent, Intent::Regenerate { .. } | Intent::Edit { .. });
         Self {
             id: begin.turn,
@@ -72,8 +89,16 @@ impl Turn {
             provider_name: begin.provider_name,
             model: begin.model,
             position: reply.position,
+            created_at: reply.created_at,
             hop: reply.hop,
             step: 1,
+            step_limit: begin.step_limit,
+            calling: false,
+            misfits: Vec::new(),
+            trail,
+            before_position,
+            pass: None,
+            decided: Vec::new(),
             body: Body::default(),
             pending: Vec::new(),
             reporting: false,
@@ -95,7 +120,9 @@ impl Turn {
     pub fn begin_step(&mut self, reply: &NewMessage, now: Timestamp) {
         self.message = reply.id;
         self.position = reply.position;
+        self.created_at = reply.created_at;
         self.step += 1;
+        self.calling = false;
         self.body = Body::default();
         self.pending.clear();
         self.reporting = false;
@@ -104,6 +131,52 @@ impl Turn {
         self.supersedes.clear();
         self.folded_at = now;
         self.fold_due = false;
+    }
+
+    /// The same turn goes on with another speaker.
+    pub fn begin_part(&mut self, reply: &NewMessage, cast: Cast, now: Timestamp) {
+        self.begin_step(reply, now);
+        self.step = 1;
+        self.misfits.clear();
+        self.trail.extend(cast.speaker.id.parse::<NpcId>());
+        self.speaker = cast.speaker;
+        self.provider_name = cast.provider_name;
+        self.model = cast.model;
+        self.step_limit = cast.step_limit;
+        self.hop = reply.hop;
+    }
+
+    pub fn progress(&self) -> Arc<Progress> {
+        let said = (!self.body.parts.is_empty()).then(|| Arc::new(self.said()));
+        Arc::new(Progress {
+            message: self.message,
+            step: self.step,
+            said,
+            misfits: self.misfits.clone(),
+            hop: self.hop,
+            trail: self.trail.clone(),
+        })
+    }
+
+    /// What later requests are told of the reply.
+    pub fn said(&self) -> Said {
+        Said::of(self.message, self.position, Role::Npc, self.speaker.clone(), &self.body)
+    }
+
+    /// The reply as readers have seen it.
+    pub fn shown(&self, conversation: ConversationId, finish: Finish, error: Option<MessageError>) -> Shown {
+        let message = StartedMessage {
+            id: self.message,
+            role: Role::Npc,
+            author: self.speaker.clone(),
+            position: self.position,
+            created_at: self.created_at,
+            status: MessageStatus::Running,
+            client_id: None,
+        };
+        let start =
+            Start { conversation_id: conversation, turn_id: self.id, message, hop: self.hop, supersedes: Vec::new() };
+        Shown { start, parts: self.body.parts.clone(), error, finish }
     }
 
     pub fn begun(&self) -> Begun {
@@ -150,12 +223,18 @@ pub struct InFlight {
 pub enum Then {
     /// The turn was admitted.
     Admitted { player: Option<Arc<NewMessage>>, title: Option<String> },
-    /// Pieces were stored; the task may go on, if they are its last report.
-    Appended { taken: bool },
+    /// Pieces were stored; the task may go on, if they are its last report, and calls that somebody has decided about.
+    Appended { taken: bool, decided: Vec<Decided> },
+    /// The calls of an answer are marked as they will run, or were refused.
+    Calling { calls: Vec<ToolCall> },
+    /// All calls of a step have their results.
+    Stepped,
+    /// The speaker's part ended, and another NPC goes on.
+    Passed(Box<NextPart>),
     /// A step ended and what steers the turn was said: the turn goes on with another Message.
     Split(Box<NextStep>),
     /// The terminal frame was stored.
-    Ended { status: MessageStatus },
+    Ended { finish: Box<Finish>, error: Option<MessageError> },
     /// The queue was changed.
     Changed { staged: Box<Staged>, asked: Box<Asked> },
     /// Something came back into the transcript.
@@ -170,7 +249,18 @@ impl Then {
             Self::Selected { ticket } => {
                 vec![Effect::Answer(ticket, Answer::Changed(Err(ChangeRefusal::Store(error.clone()))))]
             }
-            Self::Admitted { .. } | Self::Appended { .. } | Self::Split(_) | Self::Ended { .. } => Vec::new(),
+            Self::Appended { decided, .. } => decided
+                .into_iter()
+                .map(|decided| {
+                    Effect::Answer(decided.ticket, Answer::Changed(Err(ChangeRefusal::Store(error.clone()))))
+                })
+                .collect(),
+            Self::Admitted { .. }
+            | Self::Calling { .. }
+            | Self::Stepped
+            | Self::Passed(_)
+            | Self::Split(_)
+            | Self::Ended { .. } => Vec::new(),
         }
     }
 }
@@ -180,6 +270,21 @@ impl Then {
 pub struct NextStep {
     pub said: Arc<NewMessage>,
     pub reply: Arc<NewMessage>,
+}
+
+/// How a turn goes on with another speaker.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NextPart {
+    pub reply: Arc<NewMessage>,
+    pub cast: Cast,
+}
+
+/// What somebody said to a call that waited.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    pub call: String,
+    pub decision: Decision,
+    pub ticket: Ticket,
 }
 
 /// A turn that is to be admitted as soon as nothing else is on its way.

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::calls::Judged;
 use crate::{
     ports::{End, ProviderFailure},
     vocabulary::{
@@ -18,6 +19,12 @@ pub const REPLY_LIMIT: usize = 16 << 20;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
     Provider(End),
+    /// The model's answer ended whole, with calls that are to be answered before it goes on.
+    Calls(FinishReason, Vec<Judged>),
+    /// Every call of a step has its result, or hands over.
+    Called,
+    /// The speaker has taken as many steps as it may, and wants another one.
+    StepLimit(u32),
     /// The Player's Stop, or the last watcher's leaving.
     Aborted,
     /// The process is being stopped.
@@ -38,6 +45,9 @@ impl Ending {
             Self::Provider(End::Complete(_)) => "complete",
             Self::Provider(End::Truncated) => "truncated",
             Self::Provider(End::Failed(_)) => "provider failed",
+            Self::Calls(..) => "calls",
+            Self::Called => "called",
+            Self::StepLimit(_) => "step limit",
             Self::Aborted => "aborted",
             Self::ShutDown => "shut down",
             Self::Panicked => "panicked",
@@ -62,11 +72,14 @@ pub struct Verdict {
 pub fn verdict(body: &Body, ending: &Ending, provider: &str) -> Verdict {
     let open = body.open_calls();
     let finish_reason = match ending {
-        Ending::Provider(End::Complete(reason)) => Some(*reason),
+        Ending::Provider(End::Complete(reason)) | Ending::Calls(reason, _) => Some(*reason),
+        Ending::Called | Ending::StepLimit(_) => Some(FinishReason::ToolCalls),
         _ => None,
     };
     let (status, error) = match ending {
         Ending::Aborted => (MessageStatus::Aborted, None),
+        Ending::Calls(..) | Ending::Called => (MessageStatus::Complete, None),
+        Ending::StepLimit(limit) => (MessageStatus::Failed, Some(step_limit(*limit))),
         Ending::ShutDown => (MessageStatus::Interrupted, Some(interrupted())),
         Ending::Panicked | Ending::Unreadable => (MessageStatus::Failed, Some(internal())),
         Ending::TooLong => (MessageStatus::Failed, Some(too_long(provider))),
@@ -135,7 +148,13 @@ pub fn is_whole(call: &ToolCall, reason: FinishReason) -> bool {
 }
 
 fn close(call: ToolCall, ending: &Ending) -> [Delta; 2] {
+    // Whether it took effect before it was cut, nobody knows.
+    if call.state == CallState::Running {
+        return closed_call(call, cut_in(ending));
+    }
     let why = match ending {
+        Ending::Calls(..) | Ending::Called => "not run: it came too late",
+        Ending::StepLimit(_) => "not run: the step limit is reached",
         Ending::Provider(End::Complete(reason)) if is_whole(&call, *reason) => "not run: nobody granted this tool",
         Ending::Provider(End::Complete(FinishReason::Length)) => "not run: the call was cut off by the output limit",
         Ending::Provider(End::Complete(_)) => "not run: the call was cut off or malformed",
@@ -147,13 +166,33 @@ fn close(call: ToolCall, ending: &Ending) -> [Delta; 2] {
     closed_call(call, why)
 }
 
+/// What is said of a call that was running when its turn ended.
+fn cut_in(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Aborted => "stopped while it ran: whether it took effect is not known",
+        Ending::ShutDown => "interrupted while it ran: whether it took effect is not known",
+        _ => "cut off while it ran: whether it took effect is not known",
+    }
+}
+
+/// What recovery says of a call that has no result. `why` is for one that had not begun.
+pub fn recovered_call(call: ToolCall, why: &str) -> [Delta; 2] {
+    let began = call.state == CallState::Running;
+    closed_call(call, if began { "interrupted while it ran: whether it took effect is not known" } else { why })
+}
+
 /// The call as done, and the result that stands in for one that never came.
 pub fn closed_call(call: ToolCall, why: &str) -> [Delta; 2] {
+    answered_call(call, Value::String(why.to_owned()), true)
+}
+
+/// The call as done, and what came of it at once.
+pub fn answered_call(call: ToolCall, output: Value, is_error: bool) -> [Delta; 2] {
     let result = ToolResult {
         tool_call_id: call.tool_call_id.clone(),
         name: call.name.clone(),
-        output: Value::String(why.to_owned()),
-        is_error: true,
+        output,
+        is_error,
         elapsed_ms: 0,
         truncated: false,
         parent_tool_call_id: call.parent_tool_call_id.clone(),
@@ -192,6 +231,34 @@ pub fn quarantined() -> MessageError {
     let message = "This Conversation failed again and again inside Hamlet, so it was put aside. An operator can release it. \
                    What had arrived is kept.";
     MessageError { retryable: false, ..own(ErrorCode::Quarantined, ErrorKind::Server, message) }
+}
+
+/// What is stored with a reply that took all its steps and wanted more (promise 14).
+fn step_limit(limit: u32) -> MessageError {
+    let message = format!("This reply has taken all {limit} steps that one speaker may take, and was ended there.");
+    MessageError {
+        code: ErrorCode::StepLimit,
+        message,
+        kind: ErrorKind::Limit,
+        provider: None,
+        status: None,
+        retryable: true,
+    }
+}
+
+/// What is stored with a reply that wanted to hand over once too often (promise 14).
+pub fn hop_limit(limit: u32, to: &str) -> MessageError {
+    let message = format!(
+        "{to} was to go on, but this turn has had all {limit} hand-overs that it may have. You can allow more."
+    );
+    MessageError {
+        code: ErrorCode::HopLimit,
+        message,
+        kind: ErrorKind::Limit,
+        provider: None,
+        status: None,
+        retryable: true,
+    }
 }
 
 fn too_long(provider: &str) -> MessageError {

@@ -9,6 +9,15 @@ use crate::vocabulary::Role;
 /// Characters that are counted as one token.
 pub const CHARS_PER_TOKEN: usize = 4;
 
+/// Where the final turn is, which stays whatever its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Final {
+    /// It comes behind the window: every exchange in here may fall off.
+    Outside,
+    /// It is the window's last exchange.
+    Inside,
+}
+
 /// The tail of a Conversation that is still said word by word.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Window {
@@ -51,15 +60,15 @@ impl Window {
 
     /// Brings the window under the budget, `reserved` characters for the final turn included: nothing happens within it;
     /// beyond it, the oldest exchanges fall off until three quarters of the budget are left. The final turn stays even
-    /// when it alone exceeds the budget: it is what is reserved for, else the last exchange. Answers what fell off, oldest
+    /// when it alone exceeds the budget. Answers what fell off, oldest
     /// first.
-    pub fn fit(&mut self, budget_tokens: usize, reserved: usize) -> Vec<Arc<Said>> {
+    pub fn fit(&mut self, budget_tokens: usize, reserved: usize, last: Final) -> Vec<Arc<Said>> {
         if self.fits(budget_tokens, reserved) {
             return Vec::new();
         }
         let target = (budget_tokens / 4 * 3).saturating_mul(CHARS_PER_TOKEN);
         let mut starts = exchange_starts(&self.said);
-        if reserved > 0 {
+        if last == Final::Outside {
             starts.push(self.said.len());
         }
         let mut cut = 0;
@@ -105,14 +114,14 @@ mod tests {
     #[test]
     fn within_the_budget_nothing_falls_off() {
         let mut window = exchanges(5, 40);
-        assert_eq!(window.fit(100, 0), vec![]);
+        assert_eq!(window.fit(100, 0, Final::Inside), vec![]);
         assert_eq!(tokens(&window), 100);
     }
 
     #[test]
     fn beyond_the_budget_whole_exchanges_fall_off_down_to_three_quarters() {
         let mut window = exchanges(6, 40);
-        let gone = window.fit(100, 0);
+        let gone = window.fit(100, 0, Final::Inside);
         assert_eq!(gone.iter().map(|said| said.position).collect::<Vec<_>>(), vec![0, 1, 2, 3, 4, 5]);
         assert_eq!(tokens(&window), 60);
         assert_eq!(window.said()[0].role, Role::Player);
@@ -121,24 +130,24 @@ mod tests {
     #[test]
     fn the_cut_stays_where_it_is_until_the_budget_is_exceeded_again() {
         let mut window = exchanges(6, 40);
-        window.fit(100, 0);
+        window.fit(100, 0, Final::Inside);
         let first = window.said()[0].position;
         for n in 12..16 {
             window.push(said(n, if n % 2 == 0 { Role::Player } else { Role::Npc }, 40));
-            assert_eq!(window.fit(100, 0), vec![]);
+            assert_eq!(window.fit(100, 0, Final::Inside), vec![]);
             assert_eq!(window.said()[0].position, first);
         }
         window.push(said(16, Role::Player, 40));
-        assert!(!window.fit(100, 0).is_empty());
+        assert!(!window.fit(100, 0, Final::Inside).is_empty());
     }
 
     #[test]
     fn the_final_turn_stays_even_when_it_alone_exceeds_the_budget() {
         let mut window = exchanges(2, 40);
         window.push(said(4, Role::Player, 10_000));
-        assert_eq!(window.fit(100, 0).len(), 4);
+        assert_eq!(window.fit(100, 0, Final::Inside).len(), 4);
         assert_eq!(window.said().len(), 1);
-        assert_eq!(window.fit(100, 0), vec![]);
-        assert_eq!(window.fit(100, 10_000).len(), 1);
+        assert_eq!(window.fit(100, 0, Final::Inside), vec![]);
+        assert_eq!(window.fit(100, 10_000, Final::Outside).len(), 1);
     }
 }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use crate::{
     policy::window::Said,
     vocabulary::{
-        Author, Body, ConversationId, FinishReason, Hop, MessageError, MessageId, MessageStatus, NpcId, Piece,
+        Author, Body, ConversationId, FinishReason, Hop, MessageError, MessageId, MessageStatus, NpcId, Part, Piece,
         PlayerId, Role, Timestamp, TurnId, Usage,
     },
 };
@@ -172,6 +172,14 @@ pub enum Write {
     Touch {
         updated_at: Timestamp,
         title: Option<String>,
+    },
+    /// Another title, unless it is not `was` any more, and the notice of it behind a Message that has ended.
+    Retitle {
+        message: MessageId,
+        notice: Part,
+        was: Option<String>,
+        title: String,
+        last_seq: u64,
     },
     /// Joins a repeat of the same request to this turn.
     Remember(IdempotentTurn),

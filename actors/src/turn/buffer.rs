@@ -19,6 +19,12 @@ impl Buffer {
         added
     }
 
+    pub fn extend(&mut self, deltas: impl IntoIterator<Item = Delta>) {
+        for delta in deltas {
+            self.push(delta);
+        }
+    }
+
     /// Takes over what the Provider reported, field by field where it is silent.
     pub fn report_usage(&mut self, usage: Usage) {
         let known = self.usage.unwrap_or_default();
@@ -28,6 +34,10 @@ impl Buffer {
             reasoning_tokens: usage.reasoning_tokens.or(known.reasoning_tokens),
             cached_input_tokens: usage.cached_input_tokens.or(known.cached_input_tokens),
         });
+    }
+
+    pub fn usage(&self) -> Option<Usage> {
+        self.usage
     }
 
     pub fn is_empty(&self) -> bool {

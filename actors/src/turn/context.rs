@@ -2,57 +2,50 @@
 
 use std::sync::Arc;
 
-use super::TurnPlan;
+use super::{gather::Gathered, task::Task};
 use crate::{
     policy::{
-        prompt::{assemble, identity, instructions, ordered},
+        prompt::assemble,
         repair::{Asked, request_items},
-        window::{CHARS_PER_TOKEN, Said, Window},
+        window::{CHARS_PER_TOKEN, Final, Window},
     },
-    ports::{
-        ModelRequest,
-        journal::{Journal, JournalError},
-    },
-    village::WindowCache,
-    vocabulary::ConversationId,
+    ports::{ModelRequest, journal::JournalError},
 };
 
-/// The history before `before_position` that fits the budget beside `reserved` characters, from the cache where it reaches just up to there, else from the store.
-pub async fn window(
-    conversation: ConversationId,
-    before_position: i64,
-    budget_tokens: usize,
-    reserved: usize,
-    journal: &dyn Journal,
-    windows: &WindowCache,
-) -> Result<Arc<Window>, JournalError> {
-    let cached = windows.get(conversation).filter(|window| window.reaches(before_position));
+/// The history before `before_position` that fits the budget beside what is asked and what was done about it, from the
+/// cache where it reaches just up to there, else from the store.
+pub async fn window(task: &Task, before_position: i64) -> Result<Arc<Window>, JournalError> {
+    let (plan, ports) = (&task.plan, &task.ports);
+    let budget = plan.window_tokens;
+    let asked = plan.question.as_ref().map_or(0, |text| text.chars().count());
+    let reserved = asked + task.progress.said.as_ref().map_or(0, |said| said.chars);
+    let last = if plan.question.is_some() { Final::Outside } else { Final::Inside };
+    let cached = ports.windows.get(task.conversation).filter(|window| window.reaches(before_position));
     let mut window = match cached {
-        Some(window) if window.fits(budget_tokens, reserved) => return Ok(window),
+        Some(window) if window.fits(budget, reserved) => return Ok(window),
         Some(window) => (*window).clone(),
         None => {
-            let chars = budget_tokens.saturating_mul(CHARS_PER_TOKEN);
-            Window::of(journal.history(conversation, before_position, chars).await?)
+            let chars = budget.saturating_mul(CHARS_PER_TOKEN);
+            Window::of(ports.journal.history(task.conversation, before_position, chars).await?)
         }
     };
-    window.fit(budget_tokens, reserved);
+    window.fit(budget, reserved, last);
     let window = Arc::new(window);
     // The cut is kept, so that the next request begins as this one does.
-    windows.put(conversation, Arc::clone(&window));
+    ports.windows.put(task.conversation, Arc::clone(&window));
     Ok(window)
 }
 
 /// The request, complete.
-pub fn request(plan: &TurnPlan, history: &[Arc<Said>]) -> ModelRequest {
-    let sections =
-        [Some(identity::section(&plan.npc)), instructions::section(&plan.npc)].into_iter().flatten().collect();
+pub fn request(task: &Task, window: &Window, gathered: &Gathered) -> ModelRequest {
+    let (plan, progress) = (&task.plan, &task.progress);
     let asked =
-        Asked { speaker: plan.npc.id, in_party: plan.in_party, provider: plan.provider.id(), model: &plan.model };
+        Asked { speaker: plan.npc.id, in_party: plan.in_party(), provider: plan.provider.id(), model: &plan.model };
     ModelRequest {
         model: plan.model.clone(),
-        system: assemble(&ordered(sections)).into(),
-        items: request_items(history, plan.question.as_ref(), None, asked),
-        tools: Vec::new(),
+        system: assemble(&gathered.sections).into(),
+        items: request_items(window.said(), plan.question.as_ref(), progress.said.as_deref(), asked),
+        tools: gathered.toolbox.specs(&progress.misfits),
         params: plan.npc.params.clone(),
     }
 }

@@ -52,6 +52,8 @@ codes! {
     NotLeased = "NOT_LEASED",
     /// The Message does not wait (any more): it was taken up or withdrawn.
     NotQueued = "NOT_QUEUED",
+    /// The tool call does not wait for an approval (any more): somebody has decided, it expired, or the turn ended.
+    NotAwaiting = "NOT_AWAITING",
     SettingPinned = "SETTING_PINNED",
     /// The name is taken, or something still refers to what was to be deleted.
     Conflict = "CONFLICT",

@@ -14,6 +14,23 @@ pub struct Usage {
     pub cached_input_tokens: Option<u64>,
 }
 
+impl Usage {
+    /// Of several requests together; what none of them named stays unknown.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let both = |mine: Option<u64>, theirs: Option<u64>| match (mine, theirs) {
+            (Some(mine), Some(theirs)) => Some(mine.saturating_add(theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
+        Self {
+            input_tokens: both(self.input_tokens, other.input_tokens),
+            output_tokens: both(self.output_tokens, other.output_tokens),
+            reasoning_tokens: both(self.reasoning_tokens, other.reasoning_tokens),
+            cached_input_tokens: both(self.cached_input_tokens, other.cached_input_tokens),
+        }
+    }
+}
+
 /// Why the model stopped, in one set of words for all Providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,5 +1,7 @@
 //! What is asked of a Conversation from outside: a turn, Stop, a change of the queue, an earlier variant.
 
+use std::sync::Arc;
+
 use crate::{
     ports::journal::JournalError,
     vocabulary::{MessageError, Timestamp, TurnId},
@@ -8,7 +10,7 @@ use crate::{
 use super::{
     super::{
         effect::{AbortRefusal, Aborted, Answer, BeginRefusal, CancelReason, ChangeRefusal, Effect},
-        event::{Begin, Cast, Intent, OnBusy, QueueChange, Select, Ticket},
+        event::{Begin, Cast, Intent, OnBusy, QueueChange, Select, Shown, Ticket},
         queue::{Asked, Change, QUEUE_LIMIT, Withdrawn},
         turn_state::{InFlight, Next, TakingUp, Then},
     },
@@ -124,6 +126,10 @@ impl Conversation {
             QueueChange::Withdraw { message } => Change::Withdraw(Withdrawn::Message(message)),
         };
         self.change(change, Some(ticket), now)
+    }
+
+    pub(super) fn on_retitled(&mut self, shown: Arc<Shown>, title: String, now: Timestamp) -> Vec<Effect> {
+        self.change(Change::Retitle { shown, title }, None, now)
     }
 
     pub(super) fn on_resume(&mut self, ticket: Ticket) -> Vec<Effect> {

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use crate::{
-    policy::outcome::{self, Ending},
-    ports::journal::{FinishedMessage, NewMessage, Queued, Write},
-    vocabulary::{Body, ConversationStamp, Finish, Frame, MessageStatus, Piece, Role, Timestamp, TurnStamp, TurnState},
+    ports::journal::{Queued, Write},
+    vocabulary::{Piece, Timestamp},
 };
 
 use super::{
     super::{
-        admission::{admit, before_position},
-        effect::{BeginRefusal, Effect, Published},
+        admission::admit,
+        effect::{BeginRefusal, Effect, Published, Question},
         event::{Begin, Cast, Intent, OnBusy, Select, Ticket},
         frames,
         queue::{Asked, Change, Desk, stage},
-        turn_state::{InFlight, Next, NextStep, Then, Turn},
+        turn_state::{InFlight, Next, Then, Turn},
     },
     Conversation,
     asking::{begun, is_stale},
+    stepping::After,
 };
 
 impl Conversation {
@@ -37,8 +37,14 @@ impl Conversation {
                 effects.extend(self.stage_change(asked, now));
                 continue;
             }
-            let flight = match self.turn.as_ref().map(|turn| (turn.ending.clone(), turn.pending.is_empty())) {
-                Some((Some(ending), _)) => self.ending_flight(&ending, now),
+            let flight = match self.turn.as_mut().map(|turn| (turn.ending.clone(), turn.pending.is_empty())) {
+                Some((Some(ending), _)) => match self.after_task(ending, now) {
+                    After::Stored(flight) => flight,
+                    After::GoesOn(next) => {
+                        effects.extend(next);
+                        continue;
+                    }
+                },
                 Some((None, false)) => self.append_flight(now),
                 Some((None, true)) => None,
                 None => match self.begin_next(now) {
@@ -115,8 +121,8 @@ impl Conversation {
 
     fn admit(&mut self, begin: Begin, waiters: Vec<Ticket>, now: Timestamp) -> Vec<Effect> {
         let turn = begin.turn;
-        let before_position = before_position(self.place(), &begin.intent);
         let admitted = admit(self.place(), begin, waiters);
+        let (before_position, progress) = (admitted.turn.before_position, admitted.turn.progress());
         self.turn = Some(Box::new(admitted.turn));
         let submit = self.send(InFlight {
             batch: self.batch(admitted.last_seq, admitted.writes),
@@ -124,7 +130,7 @@ impl Conversation {
             publish: vec![Published::Frames(admitted.frames)],
             then: Then::Admitted { player: admitted.player, title: admitted.title },
         });
-        vec![Effect::Prepare { turn, before_position, steered: None }, submit]
+        vec![Effect::Prepare { turn, before_position, question: Question::Planned, progress }, submit]
     }
 
     fn append_flight(&mut self, now: Timestamp) -> Option<InFlight> {
@@ -136,89 +142,8 @@ impl Conversation {
             writes.push(Write::Fold { message: turn.message, body: Arc::new(turn.body.clone()), through: seq });
         }
         let taken = std::mem::take(&mut turn.reporting);
-        Some(InFlight { batch: self.batch(seq, writes), since: now, publish, then: Then::Appended { taken } })
-    }
-
-    /// The last pieces, what closes open calls, and the finish: one transaction. When the reply is complete and something
-    /// was said to steer the turn, that and the next reply's row are in it as well: exactly one Message is running.
-    fn ending_flight(&mut self, ending: &Ending, now: Timestamp) -> Option<InFlight> {
-        let mut seq = self.last_seq;
-        let title = self.title.clone();
-        let turn = self.turn.as_mut()?;
-        let (mut writes, mut publish) = pending_writes(turn, &mut seq);
-        let verdict = outcome::verdict(&turn.body, ending, &turn.provider_name);
-        turn.pending = verdict.closing;
-        let (closing, shown) = pending_writes(turn, &mut seq);
-        writes.extend(closing);
-        publish.extend(shown);
-        // One a step: each was answered for with a reply of its own.
-        let steering: Option<Queued> = match verdict.status {
-            MessageStatus::Complete if turn.stopped.is_none() => {
-                self.queue.iter().find(|item| item.steers == Some(turn.id)).cloned()
-            }
-            _ => None,
-        };
-        let ends = steering.is_none();
-        let mut frames = Vec::new();
-        if let Some(error) = verdict.error.clone() {
-            seq += 1;
-            frames.push((seq, Frame::Error { turn_id: Some(turn.id), message_id: Some(turn.message), error }));
-        }
-        seq += 1;
-        let stamp = ConversationStamp { title, updated_at: now };
-        let state = if ends { TurnState::Ended } else { TurnState::Running };
-        frames.push((
-            seq,
-            Frame::Finish(Finish {
-                message_id: turn.message,
-                status: verdict.status,
-                finish_reason: verdict.finish_reason,
-                usage: turn.usage,
-                turn: TurnStamp { id: turn.id, state },
-                conversation: stamp.clone(),
-            }),
-        ));
-        writes.push(Write::Finish(Arc::new(FinishedMessage {
-            id: turn.message,
-            status: verdict.status,
-            body: turn.body.clone(),
-            finish_reason: verdict.finish_reason,
-            usage: turn.usage,
-            error: verdict.error,
-            terminal: ends,
-            last_seq: seq,
-            finished_at: now,
-        })));
-        let mut then = Then::Ended { status: verdict.status };
-        if let Some(item) = steering {
-            let said = Arc::new(item.said(turn.id, turn.position + 1, seq + 1));
-            frames.extend(frames::whole(self.id, &said, None, stamp.clone(), &mut seq));
-            writes.push(Write::TakeUp(Arc::clone(&said)));
-            let first_seq = frames::next(&mut seq);
-            let reply = Arc::new(NewMessage {
-                id: item.reply,
-                turn_id: turn.id,
-                role: Role::Npc,
-                author: turn.speaker.clone(),
-                position: said.position + 1,
-                status: MessageStatus::Running,
-                body: Body::default(),
-                hop: turn.hop,
-                supersedes: Vec::new(),
-                variant_of: None,
-                model: Some(turn.model.clone()),
-                client_id: None,
-                first_seq,
-                last_seq: first_seq,
-                created_at: now,
-            });
-            frames.push((first_seq, frames::start(self.id, &reply)));
-            writes.push(Write::Insert(Arc::clone(&reply)));
-            then = Then::Split(Box::new(NextStep { said, reply }));
-        }
-        publish.push(Published::Frames(frames));
-        writes.push(Write::Touch { updated_at: now, title: None });
-        Some(InFlight { batch: self.batch(seq, writes), since: now, publish, then })
+        let decided = std::mem::take(&mut turn.decided);
+        Some(InFlight { batch: self.batch(seq, writes), since: now, publish, then: Then::Appended { taken, decided } })
     }
 
     /// What stands in a variant's place leaves, and what left with the variant comes back: one transaction.
@@ -258,6 +183,7 @@ fn taken_up(item: Queued, cast: Cast, now: Timestamp) -> Begin {
         provider_name: cast.provider_name,
         model: cast.model,
         hop: cast.hop,
+        step_limit: cast.step_limit,
         intent: Intent::TakeUp(Box::new(item)),
         on_busy: OnBusy::Reject,
         // Remembered when it was enqueued.
@@ -267,7 +193,7 @@ fn taken_up(item: Queued, cast: Cast, now: Timestamp) -> Begin {
 }
 
 /// Places what is pending, numbers it, and lets what it supersedes leave with the first Part.
-fn pending_writes(turn: &mut Turn, seq: &mut u64) -> (Vec<Write>, Vec<Published>) {
+pub(super) fn pending_writes(turn: &mut Turn, seq: &mut u64) -> (Vec<Write>, Vec<Published>) {
     let placed = turn.place_pending();
     if placed.is_empty() {
         return (Vec::new(), Vec::new());

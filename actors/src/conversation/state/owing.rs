@@ -20,13 +20,25 @@ impl Conversation {
         let all = |tickets: &[Ticket], answer: Answer| tickets.iter().map(|ticket| (*ticket, answer.clone())).collect();
         match (then, self.turn.as_deref()) {
             (Then::Admitted { .. }, Some(turn)) => all(&turn.begin_waiters, Answer::Begun(Ok(turn.begun()))),
-            (Then::Ended { status }, Some(turn)) => {
-                let aborted = *status == MessageStatus::Aborted;
+            (Then::Ended { finish, .. }, Some(turn)) => {
+                let aborted = finish.status == MessageStatus::Aborted;
                 all(&turn.abort_waiters, Answer::Aborted(Ok(Aborted { aborted, turn: Some(turn.id) })))
             }
             (Then::Changed { staged, asked }, _) => all(asked.ticket.as_slice(), staged.answer.clone()),
+            (Then::Appended { decided, .. }, _) => {
+                let tickets: Vec<Ticket> = decided.iter().map(|decided| decided.ticket).collect();
+                all(&tickets, Answer::Changed(Ok(())))
+            }
             (Then::Selected { ticket }, _) => all(&[*ticket], Answer::Changed(Ok(()))),
-            (Then::Admitted { .. } | Then::Ended { .. } | Then::Appended { .. } | Then::Split(_), _) => Vec::new(),
+            (
+                Then::Admitted { .. }
+                | Then::Ended { .. }
+                | Then::Calling { .. }
+                | Then::Stepped
+                | Then::Passed(_)
+                | Then::Split(_),
+                _,
+            ) => Vec::new(),
         }
     }
 

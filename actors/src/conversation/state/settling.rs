@@ -5,19 +5,22 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     policy::{outcome, window::Said},
     ports::journal::{JournalError, NewMessage, Queued},
-    vocabulary::{MessageStatus, Role, Timestamp},
+    vocabulary::{Finish, MessageError, MessageStatus, Timestamp},
 };
 
 use super::{
     super::{
-        effect::{AbortRefusal, Aborted, Answer, BeginRefusal, CancelReason, Effect},
+        effect::{AbortRefusal, Aborted, Answer, BeginRefusal, CancelReason, Effect, Question},
         event::Ticket,
         queue::Staged,
-        turn_state::{NextStep, Then},
+        turn_state::{Decided, NextStep, Then},
     },
     Conversation, Trouble,
     asking::begun,
 };
+
+/// The place of the first reply of a Conversation.
+const FIRST_REPLY: i64 = 1;
 
 /// A Provider is cancelled when the store has had a batch for so long.
 pub(super) const STORE_PATIENCE_MS: i64 = 10_000;
@@ -34,17 +37,30 @@ impl Conversation {
                 self.title = title.or(self.title.take());
                 effects.extend(self.admitted(player, publish));
             }
-            Then::Appended { taken } => {
+            Then::Appended { taken, decided } => {
                 effects.extend(publish);
+                effects.extend(self.decided(decided));
                 effects.extend(self.turn.as_ref().filter(|_| taken).map(|turn| Effect::Taken(turn.id)));
+            }
+            Then::Calling { calls } => {
+                effects.extend(publish);
+                effects.extend(self.calling(calls));
+            }
+            Then::Stepped => {
+                effects.extend(publish);
+                effects.extend(self.next_step());
+            }
+            Then::Passed(part) => {
+                effects.extend(publish);
+                effects.extend(self.passed(*part, now));
             }
             Then::Split(step) => {
                 effects.extend(publish);
                 effects.extend(self.split(*step, now));
             }
-            Then::Ended { status } => {
+            Then::Ended { finish, error } => {
                 effects.extend(publish);
-                effects.extend(self.ended(status));
+                effects.extend(self.ended(*finish, error));
             }
             Then::Changed { staged, asked } => {
                 effects.extend(publish);
@@ -83,24 +99,30 @@ impl Conversation {
     fn split(&mut self, step: NextStep, now: Timestamp) -> Vec<Effect> {
         let Some(turn) = self.turn.as_mut() else { return Vec::new() };
         let NextStep { said: text, reply } = step;
-        let earlier = recollection(turn);
+        let earlier = Arc::new(turn.said());
         self.queue.retain(|item| item.message != text.id);
         turn.begin_step(&reply, now);
         self.next_position = turn.position + 1;
         let mut effects = Vec::with_capacity(5);
         effects.push(if turn.branched { Effect::ForgetWindow } else { Effect::Recall(earlier) });
         let question = text.body.text().into();
-        effects.push(Effect::Prepare { turn: turn.id, before_position: text.position, steered: Some(question) });
+        turn.before_position = text.position;
+        let (before_position, progress) = (text.position, turn.progress());
+        effects.push(Effect::Prepare { turn: turn.id, before_position, question: Question::Said(question), progress });
         effects.push(Effect::Recall(said(&text)));
         effects.push(Effect::Release(turn.id));
         effects.extend(turn.stopped.map(|reason| Effect::Cancel(turn.id, reason)));
         effects
     }
 
-    fn ended(&mut self, status: MessageStatus) -> Vec<Effect> {
+    fn ended(&mut self, finish: Finish, error: Option<MessageError>) -> Vec<Effect> {
         let Some(turn) = self.turn.take() else { return Vec::new() };
+        let status = finish.status;
+        let first = (turn.position == FIRST_REPLY && status == MessageStatus::Complete && turn.hop.count == 0)
+            .then(|| Arc::new(turn.shown(self.id, finish, error)));
         let mut effects = Vec::with_capacity(2);
-        effects.push(if turn.branched { Effect::ForgetWindow } else { Effect::Recall(recollection(&turn)) });
+        effects.push(if turn.branched { Effect::ForgetWindow } else { Effect::Recall(Arc::new(turn.said())) });
+        effects.push(Effect::Reflect { turn: turn.id, status, reply: turn.body.text().into(), first });
         let aborted = status == MessageStatus::Aborted;
         let answer = Aborted { aborted, turn: Some(turn.id) };
         effects
@@ -118,8 +140,18 @@ impl Conversation {
         effects
     }
 
+    /// What somebody said to calls is stored: they hear it.
+    fn decided(&mut self, decided: Vec<Decided>) -> Vec<Effect> {
+        let Some(turn) = self.turn.as_ref() else { return Vec::new() };
+        let heard = |Decided { call, decision, ticket }| {
+            [Effect::Answer(ticket, Answer::Changed(Ok(()))), Effect::Decide { turn: turn.id, call, decision }]
+        };
+        decided.into_iter().flat_map(heard).collect()
+    }
+
     fn changed(&mut self, staged: Staged, ticket: Option<Ticket>) -> Vec<Effect> {
         self.queue = staged.queue;
+        self.title = staged.title.or(self.title.take());
         let mut effects: Vec<Effect> =
             ticket.into_iter().map(|ticket| Effect::Answer(ticket, staged.answer.clone())).collect();
         // The text that is being taken up may read otherwise now, or be gone.
@@ -148,7 +180,12 @@ impl Conversation {
                 effects.extend(if may_go_on(&error) { self.flush(now) } else { self.give_up(error) });
                 return effects;
             }
-            Then::Appended { .. } | Then::Split(_) | Then::Ended { .. } => self.in_flight = Some(flight),
+            Then::Appended { .. }
+            | Then::Calling { .. }
+            | Then::Stepped
+            | Then::Passed(_)
+            | Then::Split(_)
+            | Then::Ended { .. } => self.in_flight = Some(flight),
         }
         match error {
             error if error.may_be_tried_again() => self.in_trouble(now),
@@ -262,9 +299,4 @@ fn may_go_on(error: &JournalError) -> bool {
 
 fn said(message: &NewMessage) -> Arc<Said> {
     Arc::new(Said::new(message.id, message.position, message.role, message.author.clone(), &message.body.text()))
-}
-
-/// What the next request is told of the reply.
-fn recollection(turn: &super::Turn) -> Arc<Said> {
-    Arc::new(Said::new(turn.message, turn.position, Role::Npc, turn.speaker.clone(), &turn.body.text()))
 }

@@ -1,11 +1,13 @@
 use super::*;
 use crate::{
-    conversation::{Aborted, Begin, Begun, Intent, OnBusy, Published, event::Idempotency},
+    conversation::{
+        Aborted, Begin, Begun, Decision, Intent, OnBusy, Progress, Published, Question, event::Idempotency,
+    },
     policy::outcome::Ending,
     ports::End,
     vocabulary::{
         Author, AuthorKind, Body, ErrorCode, FinishReason, Frame, Hop, MessageId, MessageStatus, Part, Piece, PlayerId,
-        ProviderId, Transcript, TurnStamp, TurnState,
+        ProviderId, ToolCall, Transcript, TurnStamp, TurnState,
     },
 };
 use proptest::prelude::*;
@@ -36,7 +38,11 @@ struct Desk {
     now: i64,
     on_busy: OnBusy,
     plans: Vec<(u64, Queued)>,
-    prepared: Vec<(TurnId, i64, Option<std::sync::Arc<str>>)>,
+    prepared: Vec<(TurnId, i64, Question)>,
+    progress: Vec<std::sync::Arc<Progress>>,
+    ran: Vec<Vec<ToolCall>>,
+    decided: Vec<(String, Decision)>,
+    reflected: usize,
 }
 
 impl Desk {
@@ -59,6 +65,10 @@ impl Desk {
             on_busy: OnBusy::Reject,
             plans: Vec::new(),
             prepared: Vec::new(),
+            progress: Vec::new(),
+            ran: Vec::new(),
+            decided: Vec::new(),
+            reflected: 0,
         };
         let claimed = Claimed { epoch: 3, last_seq: 10, next_position: 4, title: None, queue: Vec::new() };
         desk.give(Event::Claimed(Ok(claimed)));
@@ -88,9 +98,13 @@ impl Desk {
                 Effect::RetryLater => self.retries += 1,
                 Effect::LookLater(after) => self.looks.push(after),
                 Effect::Plan { attempt, item } => self.plans.push((attempt, *item)),
-                Effect::Prepare { turn, before_position, steered } => {
-                    self.prepared.push((turn, before_position, steered));
+                Effect::Prepare { turn, before_position, question, progress } => {
+                    self.prepared.push((turn, before_position, question));
+                    self.progress.push(progress);
                 }
+                Effect::RunCalls { calls, .. } => self.ran.push(calls),
+                Effect::Decide { call, decision, .. } => self.decided.push((call, decision)),
+                Effect::Reflect { .. } => self.reflected += 1,
                 Effect::Quit(error) => self.quit = Some(error),
                 Effect::Claim(_)
                 | Effect::Release(_)
@@ -133,6 +147,7 @@ impl Desk {
             provider_name: "mock".into(),
             model: (ProviderId(uuid(9)), "m".into()),
             hop: Hop { count: 0, limit: 6 },
+            step_limit: 3,
             on_busy: self.on_busy,
             idempotency,
             now: at(self.now),
@@ -152,7 +167,7 @@ impl Desk {
 
     fn end(&mut self, n: u128, tail: &str, ending: Ending) {
         let tail = if tail.is_empty() { vec![] } else { vec![Delta::Text(tail.into())] };
-        self.give(Event::TurnEnded { turn: TurnId(uuid(n)), tail, usage: None, ending, now: at(self.now) });
+        self.give(Event::TurnEnded { turn: TurnId(uuid(n)), tail, usage: None, ending, pass: None, now: at(self.now) });
     }
 
     fn transcript(&self) -> Transcript {
@@ -471,6 +486,8 @@ proptest! {
 
 mod branches;
 mod owing;
+mod passing;
 mod queue;
 mod steering;
+mod stepping;
 mod store;

@@ -18,6 +18,7 @@ impl Desk {
     pub fn cast(&mut self, outcome: Result<(), MessageError>) {
         let attempt = self.plans.last().unwrap().0;
         let cast = Cast {
+            step_limit: 3,
             speaker: author("ada"),
             provider_name: "mock".into(),
             model: (ProviderId(uuid(9)), "m".into()),

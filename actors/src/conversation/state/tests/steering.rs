@@ -12,7 +12,7 @@ fn steering_joins_the_running_turn_at_its_next_step() {
     desk.end(1, " long", complete());
     desk.settle(Ok(()));
     assert_eq!(desk.terminal_frames(1), 0, "the turn goes on");
-    assert_eq!(desk.prepared.last().unwrap(), &(TurnId(uuid(1)), 6, Some("in brief".into())));
+    assert_eq!(desk.prepared.last().unwrap(), &(TurnId(uuid(1)), 6, Question::Said("in brief".into())));
     desk.end(1, "short", complete());
     desk.settle(Ok(()));
     assert_eq!(desk.terminal_frames(1), 1);
@@ -112,7 +112,7 @@ fn what_steers_the_next_turn_does_not_wait_for_what_is_left_of_an_earlier_one() 
     desk.settle(Ok(()));
     desk.end(3, "yes", complete());
     desk.settle(Ok(()));
-    assert_eq!(desk.prepared.last().unwrap().2.as_deref(), Some("in brief"));
+    assert_eq!(desk.prepared.last().unwrap().2, Question::Said("in brief".into()));
     desk.end(3, "ok", complete());
     desk.settle(Ok(()));
     assert_eq!(desk.plans.last().unwrap().1.message, player(2));

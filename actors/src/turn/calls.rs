@@ -1,0 +1,186 @@
+//! The calls of one answer, run at the same time, each under its own limit. Results are reported as they come, and nothing
+//! else happens before all of them are durable. A call that waits for somebody's yes waits here.
+
+use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
+use serde_json::{Map, Value};
+use tokio::{sync::oneshot, time::Instant};
+
+use super::{
+    Planned, Task, Unanswered,
+    buffer::Buffer,
+    gather::Gathered,
+    plan as cast_for,
+    task::{Over, Watching},
+};
+use crate::{
+    conversation::event::{Decision, Pass},
+    policy::{
+        outcome::{Ending, closed_call},
+        output,
+    },
+    ports::{Handoff, Invocation, ToolAnswer, ToolOutcome},
+    vocabulary::{CallState, Delta, MessageId, Part, ToolCall, ToolResult},
+};
+
+/// What is needed to run the calls of one answer.
+pub struct CallsTask {
+    pub task: Task,
+    pub watching: Watching,
+    pub gathered: Arc<Gathered>,
+    /// In their order.
+    pub calls: Vec<ToolCall>,
+    /// For each call that waits: what somebody says to it, once that is durable.
+    pub decisions: HashMap<String, oneshot::Receiver<Decision>>,
+}
+
+/// What came of one call, with its place among the calls.
+enum Came {
+    Answer([Delta; 2]),
+    HandOver(usize, ToolCall, Handoff),
+    /// It was denied; that is stored already.
+    Denied,
+}
+
+impl CallsTask {
+    pub async fn run(self) {
+        let Self { task, mut watching, gathered, calls, mut decisions } = self;
+        let mut running = FuturesUnordered::new();
+        for (place, call) in calls.into_iter().enumerate() {
+            let decision = decisions.remove(&call.tool_call_id);
+            running.push(answered(&task, &gathered, place, call, decision));
+        }
+        let reports = task.reports();
+        let mut buffer = Buffer::default();
+        let mut passing: Vec<(usize, ToolCall, Handoff)> = Vec::new();
+        let stopped = loop {
+            if !buffer.is_empty() && reports.gate.pass() && !reports.send(buffer.take()) {
+                break Some(Ending::Aborted);
+            }
+            tokio::select! {
+                biased;
+                ending = watching.ended() => break Some(ending),
+                () = reports.gate.opened(), if !buffer.is_empty() => {}
+                came = running.next() => match came {
+                    Some(Came::Answer(deltas)) => buffer.extend(deltas),
+                    Some(Came::HandOver(place, call, handoff)) => passing.push((place, call, handoff)),
+                    Some(Came::Denied) => {}
+                    None => break None,
+                }
+            }
+        };
+        drop(running);
+        passing.sort_by_key(|(place, ..)| *place);
+        let mut passing = passing.into_iter();
+        let first = passing.next();
+        for (_, call, _) in passing {
+            let why = "not handed over: another hand-over of the same step went first";
+            buffer.extend(closed_call(call, why));
+        }
+        let over = match (stopped, first) {
+            (Some(ending), _) => Over { ending, pass: None },
+            (None, None) => Over { ending: Ending::Called, pass: None },
+            (None, Some((_, call, handoff))) => tokio::select! {
+                biased;
+                ending = watching.ended() => Over { ending, pass: None },
+                pass = hand_over(&task, call, handoff) => Over { ending: Ending::Called, pass: Some(pass) },
+            },
+        };
+        task.report(buffer, over, None);
+    }
+}
+
+/// Finds out who goes on, and with what.
+async fn hand_over(task: &Task, call: ToolCall, handoff: Handoff) -> (Pass, Option<Box<super::TurnPlan>>) {
+    let Handoff { to, message } = handoff;
+    let text = Unanswered {
+        conversation: task.conversation,
+        author: task.plan.player.clone(),
+        text: message.as_str().into(),
+        to: Some(to),
+    };
+    let planned = cast_for(Arc::clone(&task.ports.planner), text).await;
+    let name = task.plan.party.iter().find(|npc| npc.id == to).map_or_else(|| to.to_string(), |npc| npc.name.clone());
+    let (cast, plan) = match planned {
+        Ok(Planned { cast, plan }) => (Ok(cast), Some(Box::new(plan))),
+        Err(error) => (Err(error), None),
+    };
+    let pass = Pass { call: Some(call.tool_call_id), to, to_name: name, message, reply: MessageId::generate(), cast };
+    (pass, plan)
+}
+
+async fn answered(
+    task: &Task,
+    gathered: &Gathered,
+    place: usize,
+    mut call: ToolCall,
+    decision: Option<oneshot::Receiver<Decision>>,
+) -> Came {
+    if call.state == CallState::AwaitingApproval {
+        match decided(decision, task.plan.call_limits.approval).await {
+            Some(Decision::Approve { input }) => {
+                call.state = CallState::Running;
+                if let Some(input) = input {
+                    call.input = Value::Object(input);
+                }
+            }
+            Some(Decision::Deny) => return Came::Denied,
+            None => return Came::Answer(closed_call(call, "not run: nobody said yes in time")),
+        }
+    }
+    let began = Instant::now();
+    let outcome = run(task, gathered, &call).await;
+    let elapsed = began.elapsed();
+    match outcome {
+        ToolOutcome::HandOver(handoff) => Came::HandOver(place, call, handoff),
+        ToolOutcome::Answer(answer) => Came::Answer(result(call, answer, elapsed)),
+    }
+}
+
+async fn decided(decision: Option<oneshot::Receiver<Decision>>, patience: Duration) -> Option<Decision> {
+    tokio::time::timeout(patience, decision?).await.ok()?.ok()
+}
+
+async fn run(task: &Task, gathered: &Gathered, call: &ToolCall) -> ToolOutcome {
+    let Some(tool) = gathered.toolbox.find(&call.name) else {
+        return ToolOutcome::error("not run: the tool is not there any more");
+    };
+    let arguments: Map<String, Value> = call.input.as_object().cloned().unwrap_or_default();
+    let invocation = Invocation {
+        scene: Arc::clone(&gathered.scene),
+        turn: task.turn,
+        message: task.progress.message,
+        call_id: call.tool_call_id.clone(),
+        arguments,
+    };
+    let running = AssertUnwindSafe(async { tool.call(invocation).await }).catch_unwind();
+    let limit = task.plan.call_limits.run;
+    match tokio::time::timeout(limit, running).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_panic)) => {
+            tracing::error!(tool = tool.key(), "a tool panicked");
+            ToolOutcome::error("the tool failed inside Hamlet; whether it took effect is not known")
+        }
+        Err(_late) => {
+            let why =
+                format!("the tool did not answer within {} s; whether it took effect is not known", limit.as_secs());
+            ToolOutcome::error(why)
+        }
+    }
+}
+
+fn result(call: ToolCall, answer: ToolAnswer, elapsed: Duration) -> [Delta; 2] {
+    let ToolAnswer { output, is_error, truncated } = answer;
+    let (output, cut) = output::bounded(output);
+    let result = ToolResult {
+        tool_call_id: call.tool_call_id.clone(),
+        name: call.name.clone(),
+        output,
+        is_error,
+        elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+        truncated: truncated || cut,
+        parent_tool_call_id: call.parent_tool_call_id.clone(),
+    };
+    [Delta::Part(Part::ToolCall(ToolCall { state: CallState::Done, ..call })), Delta::Part(Part::ToolResult(result))]
+}

@@ -1,0 +1,208 @@
+//! One answer of the model: its context is gathered while what comes before it is being stored, the Provider is asked once
+//! it is, and what is decoded is reported piece by piece.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::{FutureExt, StreamExt};
+use tokio::sync::oneshot;
+use tracing::Instrument;
+
+use super::{
+    answer::Answer,
+    buffer::Buffer,
+    context,
+    gather::{Gathered, gather},
+    stopwatch::{Place, Stopwatch},
+    task::{Over, Reports, Task, Watching},
+};
+use crate::{
+    policy::{
+        echo::Echo,
+        outcome::{Ending, REPLY_LIMIT},
+    },
+    ports::{
+        End, ProviderEvent, ProviderEvents,
+        journal::JournalError,
+        observer::{CallOutcome, ProviderCall},
+    },
+    vocabulary::ErrorCode,
+};
+
+/// Decoded bytes that wait for the Journal at most; beyond it the Provider's socket is not read.
+const BUFFER_LIMIT: usize = 256 * 1024;
+
+/// One answer, ready to be spawned.
+pub struct StepTask {
+    pub task: Task,
+    pub before_position: i64,
+    /// By an earlier step of the same part.
+    pub gathered: Option<Arc<Gathered>>,
+    /// Resolves when what comes before it is stored; dropped when that was refused.
+    pub released: oneshot::Receiver<()>,
+    pub watching: Watching,
+}
+
+impl StepTask {
+    /// Runs the step to its end and reports it, whatever that end is.
+    pub async fn run(self) {
+        let Self { task, before_position, mut gathered, released, watching } = self;
+        let span = tracing::info_span!(
+            "turn",
+            conversation = %task.conversation,
+            turn = %task.turn,
+            npc = %task.plan.npc.slug,
+            model = %task.plan.model,
+            step = task.progress.step,
+        );
+        let (mut buffer, mut watch) = (Buffer::default(), Stopwatch::default());
+        let step = Step { task: &task, buffer: &mut buffer, watch: &mut watch, gathered: &mut gathered };
+        let answering = AssertUnwindSafe(step.take(before_position, released, watching));
+        let ending = answering.catch_unwind().instrument(span.clone()).await;
+        let ending = ending.unwrap_or(Ending::Panicked);
+        span.in_scope(|| tell(&ending));
+        if let Some((took, first_delta)) = watch.read() {
+            let (provider, model) = (task.plan.provider.name(), task.plan.model.as_str());
+            let (usage, outcome) = (buffer.usage(), outcome_of(&ending));
+            task.ports.observer.provider_answered(&ProviderCall { provider, model, took, first_delta, usage, outcome });
+        }
+        task.report(buffer, Over { ending, pass: None }, gathered);
+    }
+}
+
+fn tell(ending: &Ending) {
+    match ending {
+        Ending::Panicked => tracing::error!("the turn panicked"),
+        Ending::Provider(End::Failed(failure)) => {
+            tracing::warn!(code = %failure.code, status = failure.status, "the provider failed");
+        }
+        ending => tracing::info!(ending = ending.name(), "the step ended"),
+    }
+}
+
+/// A step while it is taken. What it leaves behind lies outside of it: it may be cut, or panic (promise 4).
+struct Step<'a> {
+    task: &'a Task,
+    buffer: &'a mut Buffer,
+    watch: &'a mut Stopwatch,
+    gathered: &'a mut Option<Arc<Gathered>>,
+}
+
+impl Step<'_> {
+    async fn take(self, before_position: i64, released: oneshot::Receiver<()>, mut watching: Watching) -> Ending {
+        let Self { task, buffer, watch, gathered } = self;
+        let ready = async {
+            // The request is written while the commit is on its way, and sent once it is through.
+            let (events, released) = tokio::join!(asked(task, before_position, gathered), released);
+            (events, released.is_ok())
+        };
+        let (events, released) = tokio::select! {
+            biased;
+            ending = watching.cancelled() => return ending,
+            ready = ready => ready,
+        };
+        if !released {
+            return Ending::Aborted;
+        }
+        let events = match events {
+            Ok(events) => events,
+            Err(error) => {
+                tracing::error!(%error, "the history could not be read, or its summary not be kept");
+                return Ending::Unreadable;
+            }
+        };
+        let gathered = gathered.as_deref();
+        tokio::select! {
+            biased;
+            ending = watching.ended() => ending,
+            ending = stream(task, events, gathered, buffer, watch) => ending,
+        }
+    }
+}
+
+/// Gathers the context and writes the request; nothing is sent before the stream is polled.
+async fn asked(
+    task: &Task,
+    before_position: i64,
+    gathered: &mut Option<Arc<Gathered>>,
+) -> Result<ProviderEvents, JournalError> {
+    let gathering = async {
+        match gathered.take() {
+            Some(earlier) => earlier,
+            None => {
+                let scene = Arc::new(task.plan.scene(task.conversation, &task.progress));
+                Arc::new(gather(&task.ports.capabilities, scene).await)
+            }
+        }
+    };
+    let (window, brought) = tokio::join!(context::window(task, before_position), gathering);
+    *gathered = Some(Arc::clone(&brought));
+    let window = window?;
+    Ok(task.plan.provider.ask(context::request(task, &window, &brought)))
+}
+
+/// Reads the Provider's stream to its end. At most one report is on its way; what arrives meanwhile becomes the next.
+async fn stream(
+    task: &Task,
+    mut events: ProviderEvents,
+    gathered: Option<&Gathered>,
+    buffer: &mut Buffer,
+    watch: &mut Stopwatch,
+) -> Ending {
+    let reports: Reports = task.reports();
+    let echo = if task.plan.in_party() { Echo::of(&task.plan.npc.name) } else { Echo::none() };
+    let mut answer = Answer::after(&task.progress, echo);
+    let mut bytes = 0;
+    watch.ask();
+    loop {
+        if !buffer.is_empty() && reports.gate.pass() && !reports.send_timed(buffer.take(), watch) {
+            // The actor is gone, with its Conversation or before a successor that has ended this Message: nobody asks how.
+            return Ending::Aborted;
+        }
+        tokio::select! {
+            biased;
+            () = reports.gate.opened(), if !buffer.is_empty() => {}
+            read = events.next(), if buffer.bytes() < BUFFER_LIMIT => {
+                let Some(read) = read else {
+                    buffer.extend(answer.rest());
+                    return Ending::Provider(End::Truncated);
+                };
+                for event in read {
+                    match event {
+                        ProviderEvent::Delta(delta) => {
+                            for delta in answer.pass(delta) {
+                                watch.delta(if buffer.is_empty() { Place::BeginsReport } else { Place::InReport });
+                                bytes += buffer.push(delta);
+                            }
+                        }
+                        ProviderEvent::Usage(usage) => buffer.report_usage(usage),
+                        ProviderEvent::End(end) => {
+                            buffer.extend(answer.rest());
+                            let misfits = &task.progress.misfits;
+                            let offered = gathered.map(|gathered| gathered.toolbox.rules(misfits)).unwrap_or_default();
+                            return answer.ending(end, &offered, &task.progress);
+                        }
+                    }
+                }
+                if bytes > REPLY_LIMIT {
+                    return Ending::TooLong;
+                }
+            }
+        }
+    }
+}
+
+fn outcome_of(ending: &Ending) -> CallOutcome {
+    match ending {
+        Ending::Provider(End::Complete(_)) | Ending::Calls(..) => CallOutcome::Complete,
+        Ending::Provider(End::Truncated) => CallOutcome::Failed(ErrorCode::ReplyTruncated),
+        Ending::Provider(End::Failed(failure)) => CallOutcome::Failed(failure.code),
+        Ending::TooLong => CallOutcome::Failed(ErrorCode::ReplyTooLong),
+        Ending::Panicked => CallOutcome::Failed(ErrorCode::Internal),
+        Ending::Aborted
+        | Ending::ShutDown
+        | Ending::Unreadable
+        | Ending::StoreUnavailable
+        | Ending::Called
+        | Ending::StepLimit(_) => CallOutcome::Cancelled,
+    }
+}
