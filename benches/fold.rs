@@ -37,6 +37,7 @@ fn running() -> (Conversation, TurnId, MessageId) {
         provider_name: "bench".into(),
         model: (ProviderId::generate(), "bench".into()),
         hop: Hop { count: 0, limit: 6 },
+        step_limit: 16,
         on_busy: OnBusy::Reject,
         idempotency: None,
         now,

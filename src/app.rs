@@ -8,6 +8,7 @@ use std::{
 use axum::extract::FromRef;
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
+    capability::Capability,
     engine::Engine,
     ports::{Provider, ProviderFailure, SystemClock, journal::Journal},
     village::Upkeep,
@@ -20,6 +21,7 @@ use crate::{
     gates::casting::Casting,
     http::{error::ApiError, metrics::ScraperToken},
     metrics::Metrics,
+    plugins,
     providers::{
         self, Clients, ProviderKind, ProviderSpec, Quirks,
         models::{ListedModel, list_models},
@@ -120,8 +122,17 @@ impl App {
         upkeep: Upkeep,
     ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
         let Counting { metrics, scraper } = counting;
+        let capabilities: Arc<[Arc<dyn Capability>]> = plugins::bundled().into();
         let casting = Arc::new(Casting { village: village.clone(), providers: Arc::clone(&providers) });
-        let engine = Engine::start(journal, casting, Arc::new(SystemClock), metrics.engine.clone(), upkeep).await?;
+        let engine = Engine::start(
+            journal,
+            casting,
+            Arc::new(SystemClock),
+            metrics.engine.clone(),
+            Arc::clone(&capabilities),
+            upkeep,
+        )
+        .await?;
         Ok(Arc::new(Self {
             store,
             engine,

@@ -51,6 +51,7 @@ pub async fn actors() {
         Arc::new(Nobody),
         Arc::new(SystemClock),
         Arc::new(Unobserved),
+        Arc::from([]),
         Upkeep::default(),
     )
     .await

@@ -40,6 +40,7 @@ pub async fn by_history() {
                 Arc::new(Nobody),
                 Arc::new(SystemClock),
                 Arc::new(Unobserved),
+                Arc::from([]),
                 Upkeep::default(),
             )
             .await

@@ -12,7 +12,7 @@ use hamlet_actors::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    casting::{cast, no_npc},
+    casting::{Asked, cast, no_npc},
     facts, text,
 };
 use crate::{
@@ -183,7 +183,7 @@ pub async fn edit(
             }
         }
         let npc = facts.speaker(None, new).ok_or_else(|| no_npc(None))?;
-        let planned = cast(&*app.providers, &facts, npc, Some(new.into()))?;
+        let planned = cast(&*app.providers, &facts, npc, player(who), Asked::Now(new.into()))?;
         let intent = edit_intent(who, message, new, client_id.clone(), branch, facts.row.last_seq)?;
         let admission = admission(who, id, planned, intent, OnBusy::Reject, &repeatable);
         match begin(app, admission.under(ids)).await {
@@ -306,7 +306,7 @@ async fn admit_say(
     text::check_client_id(say.client_id.as_deref())?;
     let facts = facts::read(&app.village, id, who.id).await?;
     let npc = facts.speaker(say.to, &say.text).ok_or_else(|| no_npc(say.to))?;
-    let planned = cast(&*app.providers, &facts, npc, Some(say.text.as_str().into()))?;
+    let planned = cast(&*app.providers, &facts, npc, player(who), Asked::Now(say.text.as_str().into()))?;
     let intent = Intent::Send {
         message: MessageId::generate(),
         author: player(who),
@@ -341,7 +341,7 @@ async fn admit_regenerate(
         variant_of: trailing.variant_of,
         first_position: trailing.first_position,
     };
-    let planned = cast(&*app.providers, &facts, npc, None)?;
+    let planned = cast(&*app.providers, &facts, npc, player(who), Asked::Before(trailing.question.into()))?;
     Ok(admission(who, id, planned, intent, OnBusy::Reject, repeatable))
 }
 
@@ -362,6 +362,7 @@ fn admission(
         provider_name: cast.provider_name,
         model: cast.model,
         hop: cast.hop,
+        step_limit: cast.step_limit,
         on_busy,
         idempotency: idempotency(who, repeatable),
         // The actor sets its own clock's time when it takes the turn up.

@@ -1,11 +1,11 @@
 //! Who answers, and with what: the last gates of a turn, the same for a text that begins at once and for one that waited.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
     conversation::Cast,
-    turn::{Planned, Planner, TurnPlan, Unanswered},
+    turn::{CallLimits, Planned, Planner, TurnPlan, Unanswered},
     vocabulary::{Author, AuthorKind, ErrorCode, ErrorKind, Hop, MessageError, Npc, NpcId, PlayerId},
 };
 
@@ -16,14 +16,32 @@ use crate::{
     village::{VillageState, resolve::resolve},
 };
 
+/// How long a call may run; a tool that knows better says so itself.
+const CALL_LIMIT: Duration = Duration::from_secs(60);
+/// A call that waits for somebody's yes expires after so long.
+const APPROVAL_PATIENCE: Duration = Duration::from_secs(600);
+
+/// What is to be answered.
+pub enum Asked {
+    /// Said with this turn.
+    Now(Arc<str>),
+    /// It is in the history already.
+    Before(Arc<str>),
+}
+
 /// # Errors
 /// NO_MODEL, NO_PROVIDER_KEY.
 pub fn cast(
     providers: &dyn BuildsProviders,
     facts: &Facts,
     npc: &Npc,
-    question: Option<Arc<str>>,
+    player: Author,
+    asked: Asked,
 ) -> Result<Planned, ApiError> {
+    let (question, topic) = match asked {
+        Asked::Now(text) => (Some(text), None),
+        Asked::Before(text) => (None, Some(text)),
+    };
     let resolved = resolve(npc, &facts.settings, &facts.providers)?;
     let provider = providers.build(resolved.provider);
     let cast = Cast {
@@ -31,15 +49,22 @@ pub fn cast(
         provider_name: provider.name().to_owned(),
         model: (provider.id(), resolved.model.clone()),
         hop: Hop { count: 0, limit: facts.settings.hop_limit },
+        step_limit: facts.settings.step_limit,
     };
     let plan = TurnPlan {
         npc: npc.clone(),
-        in_party: facts.party.len() > 1,
+        party: facts.party.as_slice().into(),
+        player,
+        grants: facts.grants_of(npc.id).into(),
+        utility: None,
         model: resolved.model,
         provider,
         window_tokens: usize::try_from(facts.settings.window_tokens).unwrap_or(usize::MAX),
+        topic: question.clone().or(topic).unwrap_or_else(|| "".into()),
         question,
+        knows_from: 0,
         when_unwatched: facts.settings.when_unwatched,
+        call_limits: CallLimits { run: CALL_LIMIT, approval: APPROVAL_PATIENCE },
     };
     Ok(Planned { cast, plan })
 }
@@ -73,7 +98,7 @@ async fn waiting(
     let player: PlayerId = asked.author.id.parse().map_err(|_| ApiError::not_found())?;
     let facts = facts::read(village, asked.conversation, player).await?;
     let npc = facts.speaker(asked.to, &asked.text).ok_or_else(|| no_npc(asked.to))?;
-    cast(providers, &facts, npc, Some(asked.text))
+    cast(providers, &facts, npc, asked.author, Asked::Now(asked.text))
 }
 
 /// What the Player reads beside the text that waits on.

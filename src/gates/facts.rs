@@ -2,7 +2,7 @@
 
 use hamlet_actors::{
     policy::speaker::first_speaker,
-    vocabulary::{ConversationId, MessageId, Npc, NpcId, PlayerId},
+    vocabulary::{ConversationId, Grant, MessageId, Npc, NpcId, PlayerId},
 };
 use rusqlite::Connection;
 
@@ -12,6 +12,7 @@ use crate::{
         StoreError,
         branches::{self, Branch},
         conversations::{self, ConversationRow, Earlier},
+        grants,
         messages::{self, Trailing},
         npcs,
     },
@@ -27,12 +28,18 @@ use crate::{
 pub struct Facts {
     pub row: ConversationRow,
     pub party: Vec<Npc>,
+    /// What each of them may call.
+    pub grants: Vec<(NpcId, Vec<Grant>)>,
     pub spoke_last: Option<NpcId>,
     pub settings: Settings,
     pub providers: Vec<Known>,
 }
 
 impl Facts {
+    pub fn grants_of(&self, npc: NpcId) -> Vec<Grant> {
+        self.grants.iter().find(|(id, _)| *id == npc).map(|(_, grants)| grants.clone()).unwrap_or_default()
+    }
+
     pub fn speaker(&self, to: Option<NpcId>, text: &str) -> Option<&Npc> {
         first_speaker(&self.party, to, text, self.spoke_last)
     }
@@ -97,8 +104,12 @@ fn gather(
     let row = conversations::of_player(conn, id, player)?;
     let ids = conversations::participants(conn, row.key)?;
     let party = npcs::party(conn, &ids)?;
+    let mut granted = Vec::with_capacity(party.len());
+    for npc in &party {
+        granted.push((npc.id, grants::of(conn, npc.id)?));
+    }
     let spoke_last = messages::spoke_last(conn, row.key)?.and_then(|id| id.parse().ok());
     let settings = effective(conn, &village.pins)?;
     let providers = known(conn, &village.vault, &village.environment, &village.found)?;
-    Ok(Facts { row, party, spoke_last, settings, providers })
+    Ok(Facts { row, party, grants: granted, spoke_last, settings, providers })
 }

@@ -101,6 +101,7 @@ pub fn status_of(code: ErrorCode) -> StatusCode {
         ErrorCode::TurnInProgress
         | ErrorCode::TurnMismatch
         | ErrorCode::NotLeased
+        | ErrorCode::NotAwaiting
         | ErrorCode::SettingPinned
         | ErrorCode::NotQueued
         | ErrorCode::NotAwake
@@ -121,7 +122,6 @@ pub fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::ContentFiltered => StatusCode::BAD_GATEWAY,
         ErrorCode::ProviderTimeout => StatusCode::GATEWAY_TIMEOUT,
         ErrorCode::ToolCallInvalid
-        | ErrorCode::ToolNotGranted
         | ErrorCode::HopLimit
         | ErrorCode::StepLimit
         | ErrorCode::Interrupted

@@ -2,7 +2,7 @@
 
 use hamlet_actors::{
     ports::journal::{Batch, FinishedMessage, IdempotentTurn, NewMessage, Write},
-    vocabulary::{Body, MessageId, Piece, Timestamp},
+    vocabulary::{Body, MessageId, Part, Piece, Timestamp},
 };
 use rusqlite::Connection;
 
@@ -35,6 +35,9 @@ pub fn apply(conn: &Connection, claims: &mut Claims, batch: &Batch) -> Result<()
             Write::Withdraw { message, turn, last_seq } => queue::withdraw(conn, claim, *message, *turn, *last_seq)?,
             Write::Explain { message, error, last_seq } => queue::explain(conn, claim, message, error, *last_seq)?,
             Write::Touch { updated_at, title } => touch(conn, claim, batch.last_seq, *updated_at, title.as_deref())?,
+            Write::Retitle { message, notice, was, title, last_seq } => {
+                retitle(conn, claim, *message, notice, (was.as_deref(), title), *last_seq)?;
+            }
             Write::Remember(turn) => remember(conn, batch, turn)?,
         }
     }
@@ -179,6 +182,28 @@ fn touch(conn: &Connection, claim: Claim, last_seq: u64, at: Timestamp, title: O
         "UPDATE conversations SET last_seq = ?2, updated_at = ?3, title = coalesce(title, ?4) WHERE key = ?1",
     )?
     .execute((claim.key, last_seq, at.as_millis(), title))?;
+    Ok(())
+}
+
+fn retitle(
+    conn: &Connection,
+    claim: Claim,
+    message: MessageId,
+    notice: &Part,
+    (was, title): (Option<&str>, &str),
+    last_seq: u64,
+) -> Result<(), StoreError> {
+    let changed = conn
+        .prepare_cached(
+            "UPDATE messages SET parts = json_insert(coalesce(parts, '[]'), '$[#]', json(?3)), last_seq = ?4 \
+             WHERE id = ?1 AND conversation_key = ?2",
+        )?
+        .execute((message.0.as_bytes(), claim.key, as_json(notice)?, last_seq))?;
+    each(changed, message)?;
+    conn.prepare_cached(
+        "UPDATE conversations SET last_seq = ?2, title = CASE WHEN title IS ?3 THEN ?4 ELSE title END WHERE key = ?1",
+    )?
+    .execute((claim.key, last_seq, was, title))?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use hamlet_actors::{
     policy::window::Said,
     vocabulary::{Author, AuthorKind, ConversationId, MessageId, Role, TurnId},
 };
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{
     StoreError,
@@ -102,7 +102,7 @@ pub fn history(
     max_chars: usize,
 ) -> Result<Vec<Arc<Said>>, StoreError> {
     let mut statement = conn.prepare_cached(
-        "SELECT m.id, m.position, m.role, m.author_kind, m.author_id, m.author_name, m.text FROM messages m \
+        "SELECT m.id, m.position, m.role, m.author_kind, m.author_id, m.author_name, m.text, m.parts, m.opaque FROM messages m \
          WHERE m.conversation_key = (SELECT key FROM conversations WHERE id = ?1) AND m.position < ?2 \
          AND m.status NOT IN ('superseded', 'withdrawn', 'queued', 'running') ORDER BY m.position DESC",
     )?;
@@ -111,8 +111,7 @@ pub fn history(
     let mut chars = 0;
     while let Some(row) = rows.next()? {
         let author = Author { kind: rows::word::<AuthorKind>(row, 3)?, id: row.get(4)?, name: row.get(5)? };
-        let text = row.get_ref(6)?.as_str().map_err(rusqlite::Error::from)?;
-        let one = Said::new(MessageId(rows::id(row, 0)?), row.get(1)?, rows::word::<Role>(row, 2)?, author, text);
+        let one = retold(row, author)?;
         chars += one.chars;
         if chars > max_chars && !said.is_empty() {
             // What is cut off begins in mid-exchange: a window holds whole ones.
@@ -126,6 +125,21 @@ pub fn history(
     said.reverse();
     Ok(said)
 }
+
+/// A Message's Parts are read only where there is more to tell than its words.
+fn retold(row: &Row<'_>, author: Author) -> Result<Said, StoreError> {
+    let (id, position, role) = (MessageId(rows::id(row, 0)?), row.get(1)?, rows::word::<Role>(row, 2)?);
+    let text = |at| row.get_ref(at)?.as_str_or_null().map_err(rusqlite::Error::from);
+    let (parts, opaque) = (text(7)?, text(8)?);
+    let more = opaque.is_some() || parts.is_some_and(|parts| parts.contains(TOOL_CALL));
+    if more {
+        return Ok(Said::of(id, position, role, author, &rows::body(parts, opaque)?));
+    }
+    Ok(Said::new(id, position, role, author, text(6)?.unwrap_or_default()))
+}
+
+/// In the JSON of Parts, wherever a call is among them; in a text it has its quotation marks escaped.
+const TOOL_CALL: &str = "\"tool-call\"";
 
 /// What a regenerate replaces.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use hamlet_actors::{
-    policy::outcome::{closed_call, internal, interrupted, quarantined},
+    policy::outcome::{internal, interrupted, quarantined, recovered_call},
     ports::journal::Leftover,
     vocabulary::{Body, MessageStatus, Timestamp},
 };
@@ -120,7 +120,7 @@ fn end(conn: &Connection, mut message: Left, cause: Leftover) -> Result<u64, Sto
     // Seqs of the closing pieces, the error and the finish: those that live frames would have had.
     let mut seq = message.last_seq.max(message.through);
     for call in message.body.open_calls() {
-        for delta in closed_call(call, why) {
+        for delta in recovered_call(call, why) {
             seq += message.body.place(delta).len() as u64;
         }
     }

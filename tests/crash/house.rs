@@ -15,7 +15,7 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
-use crate::line::{Curtain, INPUT_TOKENS, Line, TOOL};
+use crate::line::{AFTER, Curtain, INPUT_TOKENS, Line, TOOL};
 
 /// The one model that it offers.
 pub const MODEL: &str = "house-1";
@@ -73,6 +73,12 @@ impl Drop for House {
 }
 
 async fn answer(State(shared): State<Arc<Shared>>, Json(request): Json<Value>) -> Response {
+    let last = request["messages"].as_array().and_then(|messages| messages.last());
+    if last.is_some_and(|last| last["role"] == "tool") {
+        let events = [chunk(json!({"content": AFTER}), None), chunk(json!({}), Some("stop"))];
+        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        return ([(header::CONTENT_TYPE, "text/event-stream")], body + "data: [DONE]\n\n").into_response();
+    }
     let asked = request["messages"].as_array().and_then(|messages| messages.last()).map(|last| &last["content"]);
     // What was said before and got no reply stands before it in one Message.
     let line = asked.and_then(Value::as_str).and_then(|text| text.lines().last());

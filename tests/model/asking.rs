@@ -166,6 +166,7 @@ impl World {
             provider_name: "mock".to_owned(),
             model: self.model(),
             hop: Hop { count: 0, limit: 6 },
+            step_limit: 16,
             on_busy,
             idempotency: key,
             now: self.at(),

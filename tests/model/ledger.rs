@@ -132,6 +132,7 @@ impl Ledger {
                 | Write::Requeue(_)
                 | Write::Explain { .. }
                 | Write::Touch { .. }
+                | Write::Retitle { .. }
                 | Write::Remember(_) => {}
             }
         }

@@ -1,7 +1,7 @@
 //! Effects performed, as `ConversationActor::perform` does, and each held against what may be done at that moment.
 
 use hamlet_actors::{
-    conversation::{Answer, Effect, OnBusy, Published, Ticket, effect::CancelReason},
+    conversation::{Answer, Effect, OnBusy, Published, Question, Ticket, effect::CancelReason},
     policy::outcome::Ending,
     ports::journal::{Batch, JournalError, Queued, Write},
     vocabulary::{Frame, Piece, TurnId},
@@ -25,7 +25,11 @@ impl World {
                     self.writer.push_back(Job { from: From::Actor(number), work: Work::Claim(cause) });
                 }
                 Effect::Submit { batch, owed } => self.submitted(number, batch, owed)?,
-                Effect::Prepare { turn, before_position, steered } => {
+                Effect::Prepare { turn, before_position, question, progress: _ } => {
+                    let steered = match question {
+                        Question::Said(text) => Some(text),
+                        _ => None,
+                    };
                     let Some(question) = actor.plan_of(turn, steered) else {
                         return Err(Broken(format!("turn {turn} was admitted without a plan")));
                     };
@@ -64,7 +68,11 @@ impl World {
                     self.changes += 1;
                 }
                 // What the next request is told is not what this is about.
-                Effect::Recall(_) | Effect::ForgetWindow => {}
+                Effect::Recall(_) | Effect::ForgetWindow | Effect::Reflect { .. } => {}
+                // No answer of this Provider makes calls.
+                Effect::RunCalls { .. } | Effect::Decide { .. } => {
+                    return Err(Broken("calls are run that nobody made".to_owned()));
+                }
                 Effect::Taken(turn) => {
                     if let Some(task) = actor.task.as_mut().filter(|task| task.turn == turn) {
                         task.gate_open = true;

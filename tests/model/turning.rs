@@ -67,7 +67,7 @@ impl World {
         self.ledger.spoke(turn, &tail);
         let usage = matches!(ending, Ending::Provider(_)).then(usage);
         let now = self.at();
-        self.give(number, Event::TurnEnded { turn, tail, usage, ending, now }).await
+        self.give(number, Event::TurnEnded { turn, tail, usage, ending, pass: None, now }).await
     }
 
     /// Whoever was over long ago says something once more.
@@ -81,7 +81,7 @@ impl World {
         let (deltas, now) = (vec![Delta::Text("too late".to_owned())], self.at());
         self.give(number, Event::DeltasArrived { turn, deltas: deltas.clone(), now }).await?;
         let ending = ending(how);
-        self.give(number, Event::TurnEnded { turn, tail: deltas, usage: None, ending, now }).await
+        self.give(number, Event::TurnEnded { turn, tail: deltas, usage: None, ending, pass: None, now }).await
     }
 
     pub async fn plan(&mut self, found: bool) -> Checked {
@@ -116,6 +116,7 @@ impl World {
             provider_name: "mock".to_owned(),
             model: self.model(),
             hop: Hop { count: 0, limit: 6 },
+            step_limit: 16,
         }
     }
 }

@@ -164,16 +164,6 @@ async fn promise_13_a_call_that_was_cut_off_is_stored_as_it_came_and_not_run() {
 }
 
 #[tokio::test]
-async fn promise_12_a_tool_that_nobody_granted_is_refused() {
-    let village = TestVillage::new().await;
-    let (script, tab, _) = half_said(&village).await;
-    let call = CallDelta { id: "call_a".into(), name: "save".into(), arguments: "{\"a\": 1}".into(), closed: true };
-    script.events(vec![ProviderEvent::Delta(Delta::Call(call))]);
-    script.end(End::Complete(FinishReason::ToolCalls));
-    check(&village, tab, "Half", MessageStatus::Failed, Some(ErrorCode::ToolNotGranted)).await;
-}
-
-#[tokio::test]
 async fn promise_7_leaving_is_not_stopping() {
     let village = TestVillage::new().await;
     let (script, tab, begun) = half_said(&village).await;

@@ -123,13 +123,10 @@ fn fault(body: &Body, end: &End, open: &[ToolCall], provider: &str) -> Option<Me
             false,
         )),
         End::Complete(reason) => {
-            if let Some(call) = open.iter().find(|call| !is_whole(call, *reason)) {
-                let message = format!("The call of {:?} was cut off or malformed, so it was not run.", call.name);
-                return Some(told(ErrorCode::ToolCallInvalid, ErrorKind::Content, message, true));
-            }
+            // Calls of an answer that ended whole are ruled on, and are not open here.
             if let Some(call) = open.first() {
-                let message = format!("{:?} was called, but nobody granted that tool, so it was not run.", call.name);
-                return Some(told(ErrorCode::ToolNotGranted, ErrorKind::Content, message, false));
+                let message = format!("The call of {:?} was cut off, so it was not run.", call.name);
+                return Some(told(ErrorCode::ToolCallInvalid, ErrorKind::Content, message, true));
             }
             body.is_blank().then(|| {
                 let message = match reason {
@@ -142,11 +139,6 @@ fn fault(body: &Body, end: &End, open: &[ToolCall], provider: &str) -> Option<Me
     }
 }
 
-/// Only a complete stream, an end that is not `length`, and arguments that are a JSON object make a call that may run.
-pub fn is_whole(call: &ToolCall, reason: FinishReason) -> bool {
-    reason != FinishReason::Length && call.state == CallState::Ready && call.input.is_object() && !call.name.is_empty()
-}
-
 fn close(call: ToolCall, ending: &Ending) -> [Delta; 2] {
     // Whether it took effect before it was cut, nobody knows.
     if call.state == CallState::Running {
@@ -155,7 +147,6 @@ fn close(call: ToolCall, ending: &Ending) -> [Delta; 2] {
     let why = match ending {
         Ending::Calls(..) | Ending::Called => "not run: it came too late",
         Ending::StepLimit(_) => "not run: the step limit is reached",
-        Ending::Provider(End::Complete(reason)) if is_whole(&call, *reason) => "not run: nobody granted this tool",
         Ending::Provider(End::Complete(FinishReason::Length)) => "not run: the call was cut off by the output limit",
         Ending::Provider(End::Complete(_)) => "not run: the call was cut off or malformed",
         Ending::Provider(End::Truncated | End::Failed(_)) | Ending::TooLong => "not run: the reply was cut off",

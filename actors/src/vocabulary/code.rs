@@ -86,8 +86,6 @@ codes! {
     ContentFiltered = "CONTENT_FILTERED",
     /// A tool call was cut off or its arguments are no JSON object: it was not run.
     ToolCallInvalid = "TOOL_CALL_INVALID",
-    /// The model called a tool that nobody granted: it was not run.
-    ToolNotGranted = "TOOL_NOT_GRANTED",
     HopLimit = "HOP_LIMIT",
     StepLimit = "STEP_LIMIT",
     /// The process ended in the middle of the reply.

@@ -9,6 +9,7 @@ mod scripted;
 mod server;
 mod several;
 mod socket;
+mod tools;
 mod village;
 
 pub use clock::StoppedClock;
@@ -19,4 +20,5 @@ pub use scripted::{Script, ScriptedProvider};
 pub use server::{Answer, Client, Events, SCRAPER, TestServer, setup};
 pub use several::{Connection, Several};
 pub use socket::Socket;
+pub use tools::{PlayedCapability, PlayedTool, at};
 pub use village::{Tab, TestVillage};

@@ -6,7 +6,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU32, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -17,25 +17,33 @@ use hamlet::{
     store::{Store, Stored, conversations, messages},
 };
 use hamlet_actors::{
+    capability::{
+        Capability,
+        party::{MESSAGE_NPC, Party},
+    },
     conversation::{
         Begin, Begun, Cast, Intent, OnBusy,
         frame_log::{FrameLog, Look, Watcher},
     },
     engine::{Engine, EngineError},
     ports::{Provider, Unobserved},
-    turn::{Planned, Planner, TurnPlan, Unanswered, WhenUnwatched},
+    turn::{CallLimits, Planned, Planner, TurnPlan, Unanswered, WhenUnwatched},
     village::Upkeep,
     vocabulary::{
-        Author, AuthorKind, ConversationId, Frame, Hop, MessageError, MessageId, MessageStatus, ModelParams, Npc,
-        NpcId, PlayerId, Timestamp, Transcript, TurnId,
+        Approval, Author, AuthorKind, ConversationId, Frame, Grant, Hop, MessageError, MessageId, MessageStatus,
+        ModelParams, Npc, NpcId, PlayerId, Timestamp, Transcript, TurnId,
     },
 };
 
-use crate::{FaultyJournal, Onlooker, ScriptedProvider, TestClock};
+use crate::{FaultyJournal, Onlooker, PlayedCapability, PlayedTool, ScriptedProvider, TestClock};
 
-/// Casts every text with the one NPC, unless the test says that nobody can answer.
+/// Casts every text with the NPC addressed, else the first, unless the test says that nobody can answer.
 pub struct TestPlanner {
-    npc: Npc,
+    party: Mutex<Vec<Npc>>,
+    grants: Mutex<Vec<Grant>>,
+    call_limits: Mutex<CallLimits>,
+    step_limit: AtomicU32,
+    window_tokens: AtomicUsize,
     provider: Arc<ScriptedProvider>,
     refuses: Mutex<Option<MessageError>>,
     asked: AtomicUsize,
@@ -45,6 +53,68 @@ impl TestPlanner {
     /// From now on nobody can answer, for this reason; None: somebody can again.
     pub fn refuse(&self, error: Option<MessageError>) {
         *self.refuses.lock().unwrap() = error;
+    }
+
+    /// These are there, in this order.
+    pub fn seat(&self, party: &[Npc]) {
+        *self.party.lock().unwrap() = party.to_vec();
+    }
+
+    /// What everybody may call.
+    pub fn grant(&self, tool: &str, approval: Approval) {
+        self.grants.lock().unwrap().push(Grant { tool: tool.to_owned(), approval });
+    }
+
+    pub fn limit_calls(&self, limits: CallLimits) {
+        *self.call_limits.lock().unwrap() = limits;
+    }
+
+    pub fn limit_steps(&self, steps: u32) {
+        self.step_limit.store(steps, Ordering::SeqCst);
+    }
+
+    pub fn limit_window(&self, tokens: usize) {
+        self.window_tokens.store(tokens, Ordering::SeqCst);
+    }
+
+    fn speaker(&self, to: Option<NpcId>) -> Npc {
+        let party = self.party.lock().unwrap();
+        party.iter().find(|npc| Some(npc.id) == to).unwrap_or(&party[0]).clone()
+    }
+
+    fn cast(&self, to: Option<NpcId>) -> Cast {
+        let npc = self.speaker(to);
+        Cast {
+            speaker: Author { kind: AuthorKind::Npc, id: npc.id.to_string(), name: npc.name },
+            provider_name: "Scripted".to_owned(),
+            model: (self.provider.id(), "scripted".to_owned()),
+            hop: Hop { count: 0, limit: 6 },
+            step_limit: self.step_limit.load(Ordering::SeqCst),
+        }
+    }
+
+    fn plan_for(
+        &self,
+        to: Option<NpcId>,
+        player: Author,
+        question: Option<&str>,
+        when_unwatched: WhenUnwatched,
+    ) -> TurnPlan {
+        TurnPlan {
+            npc: self.speaker(to),
+            party: self.party.lock().unwrap().as_slice().into(),
+            player,
+            grants: self.grants.lock().unwrap().as_slice().into(),
+            model: "scripted".to_owned(),
+            provider: self.provider.clone(),
+            utility: None,
+            window_tokens: self.window_tokens.load(Ordering::SeqCst),
+            question: question.map(Arc::from),
+            topic: question.unwrap_or_default().into(),
+            knows_from: 0,
+            when_unwatched,
+            call_limits: *self.call_limits.lock().unwrap(),
+        }
     }
 
     /// How often it was asked.
@@ -59,29 +129,16 @@ impl Planner for TestPlanner {
         let planned = match self.refuses.lock().unwrap().clone() {
             Some(error) => Err(error),
             None => Ok(Planned {
-                cast: Cast {
-                    speaker: Author { kind: AuthorKind::Npc, id: self.npc.id.to_string(), name: self.npc.name.clone() },
-                    provider_name: "Scripted".to_owned(),
-                    model: (self.provider.id(), "scripted".to_owned()),
-                    hop: Hop { count: 0, limit: 6 },
-                },
-                plan: plan(&self.npc, self.provider.clone(), Some(&text.text), WhenUnwatched::Finish),
+                cast: self.cast(text.to),
+                plan: self.plan_for(text.to, text.author, Some(&text.text), WhenUnwatched::Finish),
             }),
         };
         Box::pin(async move { planned })
     }
 }
 
-fn plan(npc: &Npc, provider: Arc<ScriptedProvider>, question: Option<&str>, when_unwatched: WhenUnwatched) -> TurnPlan {
-    TurnPlan {
-        npc: npc.clone(),
-        in_party: false,
-        model: "scripted".to_owned(),
-        provider,
-        window_tokens: 60_000,
-        question: question.map(Arc::from),
-        when_unwatched,
-    }
+fn both(capability: &Arc<PlayedCapability>) -> Arc<[Arc<dyn Capability>]> {
+    Arc::from([Arc::new(Party) as Arc<dyn Capability>, Arc::clone(capability) as Arc<dyn Capability>])
 }
 
 pub struct TestVillage {
@@ -96,6 +153,7 @@ pub struct TestVillage {
     pub player: PlayerId,
     pub npc: Npc,
     pub when_unwatched: WhenUnwatched,
+    pub capability: Arc<PlayedCapability>,
     folder: Arc<tempfile::TempDir>,
 }
 
@@ -134,7 +192,8 @@ impl TestVillage {
     pub async fn sweeping(self, sweep_every: Duration) -> Self {
         let upkeep = Upkeep { sweep_every, ..Upkeep::default() };
         let (journal, planner, clock) = (self.journal.clone(), self.planner.clone(), self.clock.clone());
-        let engine = Engine::start(journal, planner, clock, Arc::new(Unobserved), upkeep).await.unwrap();
+        let engine =
+            Engine::start(journal, planner, clock, Arc::new(Unobserved), self.capabilities(), upkeep).await.unwrap();
         Self { engine, ..self }
     }
 
@@ -149,16 +208,64 @@ impl TestVillage {
         let upkeep = Upkeep { sweep_every: Duration::from_secs(30), ..Upkeep::default() };
         let provider = ScriptedProvider::new();
         let planner = Arc::new(TestPlanner {
-            npc: npc.clone(),
+            party: Mutex::new(vec![npc.clone()]),
+            grants: Mutex::default(),
+            call_limits: Mutex::new(CallLimits { run: Duration::from_secs(5), approval: Duration::from_secs(5) }),
+            step_limit: AtomicU32::new(16),
+            window_tokens: AtomicUsize::new(60_000),
             provider: provider.clone(),
             refuses: Mutex::new(None),
             asked: AtomicUsize::new(0),
         });
+        let capability = Arc::new(PlayedCapability::default());
         let journal = FaultyJournal::over(Arc::new(store.clone()));
-        let engine =
-            Engine::start(journal.clone(), planner.clone(), clock.clone(), Arc::new(Unobserved), upkeep).await.unwrap();
+        let engine = Engine::start(
+            journal.clone(),
+            planner.clone(),
+            clock.clone(),
+            Arc::new(Unobserved),
+            both(&capability),
+            upkeep,
+        )
+        .await
+        .unwrap();
         let when_unwatched = WhenUnwatched::Finish;
-        Self { store, journal, engine, clock, planner, provider, conversation, player, npc, when_unwatched, folder }
+        Self {
+            store,
+            journal,
+            engine,
+            clock,
+            planner,
+            provider,
+            conversation,
+            player,
+            npc,
+            when_unwatched,
+            capability,
+            folder,
+        }
+    }
+
+    fn capabilities(&self) -> Arc<[Arc<dyn Capability>]> {
+        both(&self.capability)
+    }
+
+    /// Two more NPCs are there beside Ada; all may hand over.
+    pub async fn in_party(self) -> (Self, [Npc; 3]) {
+        let named =
+            |slug: &str, name: &str| Npc { id: NpcId::generate(), slug: slug.into(), name: name.into(), ..npc() };
+        let party = [self.npc.clone(), named("bo", "Bo"), named("cy", "Cy")];
+        self.planner.seat(&party);
+        self.planner.grant(MESSAGE_NPC, Approval::Never);
+        (self, party)
+    }
+
+    /// A tool that the test plays, granted to everybody.
+    pub fn tool(&self, name: &str, approval: Approval) -> Arc<PlayedTool> {
+        let tool = PlayedTool::new(name);
+        self.capability.bring(&tool);
+        self.planner.grant(name, approval);
+        tool
     }
 
     /// As after `kill -9`: another process opens a copy of the file as it is at this moment. The first goes on unnoticed.
@@ -234,6 +341,7 @@ impl TestVillage {
             provider_name: "Scripted".to_owned(),
             model: (self.provider.id(), "scripted".to_owned()),
             hop: Hop { count: 0, limit: 6 },
+            step_limit: self.planner.step_limit.load(Ordering::SeqCst),
             on_busy: OnBusy::Reject,
             idempotency: None,
             now: Timestamp::default(),
@@ -241,7 +349,8 @@ impl TestVillage {
     }
 
     fn plan(&self, question: Option<&str>) -> TurnPlan {
-        plan(&self.npc, self.provider.clone(), question, self.when_unwatched)
+        let player = Author { kind: AuthorKind::Player, id: self.player.to_string(), name: "Pia".to_owned() };
+        self.planner.plan_for(None, player, question, self.when_unwatched)
     }
 
     /// All stored Messages that a reader sees.

@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    policy::{outcome, window::Said},
+    policy::{
+        outcome::{self, Ending},
+        window::Said,
+    },
     ports::journal::{JournalError, NewMessage, Queued},
     vocabulary::{Finish, MessageError, MessageStatus, Timestamp},
 };
@@ -48,7 +51,10 @@ impl Conversation {
             }
             Then::Stepped => {
                 effects.extend(publish);
-                effects.extend(self.next_step());
+                // Stop, or a text that steers, may have come meanwhile.
+                if let Some(turn) = self.turn.as_mut() {
+                    turn.ending = Some(Ending::Called);
+                }
             }
             Then::Passed(part) => {
                 effects.extend(publish);

@@ -108,7 +108,7 @@ impl Conversation {
     }
 
     /// The same speaker goes on.
-    pub(super) fn next_step(&mut self) -> Vec<Effect> {
+    fn next_step(&mut self) -> Vec<Effect> {
         let Some(turn) = self.turn.as_mut() else { return Vec::new() };
         turn.calling = false;
         turn.step += 1;

@@ -196,6 +196,29 @@ fn a_text_that_steers_is_said_between_two_steps() {
 }
 
 #[test]
+fn a_text_that_steers_is_said_behind_calls_that_were_all_refused() {
+    let mut desk = Desk::asked();
+    desk.on_busy = OnBusy::Steer;
+    desk.say(2, "in brief");
+    desk.settle(Ok(()));
+    desk.answer_with(1, "", &[("a", Ruling::Refuse("not run".into()))]);
+    desk.settle(Ok(()));
+    desk.settle(Ok(()));
+    assert_eq!(desk.prepared.last().unwrap().2, Question::Said("in brief".into()));
+}
+
+#[test]
+fn stop_behind_calls_that_were_all_refused_takes_no_further_step() {
+    let mut desk = Desk::asked();
+    desk.answer_with(1, "", &[("a", Ruling::Refuse("not run".into()))]);
+    desk.stop();
+    desk.settle(Ok(()));
+    desk.settle(Ok(()));
+    assert_eq!(desk.transcript().entries().last().unwrap().status, MessageStatus::Aborted);
+    assert_eq!((desk.prepared.len(), desk.state.is_idle()), (1, true));
+}
+
+#[test]
 fn a_call_that_needs_a_yes_runs_once_that_is_committed() {
     let mut desk = Desk::asked();
     desk.answer_with(1, "", &[("a", Ruling::Ask)]);
