@@ -10,4 +10,5 @@ pub mod prompt;
 pub mod repair;
 pub mod said;
 pub mod speaker;
+pub mod summary;
 pub mod window;

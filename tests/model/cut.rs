@@ -157,11 +157,14 @@ impl Scene {
             text("id: 7\n\ndata: traveller \\ \u{1F600}"),
         ];
         self.reply(&script, &mut watch, deltas, complete()).await?;
-        // A call that nobody granted: an error, and a result that stands in.
-        let script = self.house.provider.expect();
+        // A call that nobody granted: it is refused, and the reply goes on.
+        let (script, after) = (self.house.provider.expect(), self.house.provider.expect());
         self.say(json!({"text": "Call"})).await?;
         let deltas = vec![text("Wait. "), call("{\"a", false), call("{\"a\": 1.0}", true)];
-        self.reply(&script, &mut watch, deltas, End::Complete(FinishReason::ToolCalls)).await?;
+        pieces(&script, &mut watch, deltas).await?;
+        script.usage(5, 7);
+        script.end(End::Complete(FinishReason::ToolCalls));
+        self.reply(&after, &mut watch, vec![text("Never mind.")], complete()).await?;
         // A text that waits, one that steers, one that waits and is edited, one that is withdrawn.
         let script = self.house.provider.expect();
         self.say(json!({"text": "Long"})).await?;
@@ -374,10 +377,8 @@ async fn promise_6_a_stream_that_is_cut_while_a_reply_runs_goes_on_with_it() {
             }
         }
         pieces(&script, &mut live, vec![text("g"), text("h")]).await?;
-        let next = scene.house.provider.expect();
-        script.end(End::Complete(FinishReason::ToolCalls));
+        script.end(End::Truncated);
         live.until(|held| count_ends(held) == 2).await?;
-        drop(next);
         let end = scene.cursor().await?;
         live.until(|held| held.cursor() == end).await?;
         for (cut, watch) in &mut resumed {

@@ -63,9 +63,11 @@ impl Window {
     /// when it alone exceeds the budget. Answers what fell off, oldest
     /// first.
     pub fn fit(&mut self, budget_tokens: usize, reserved: usize, last: Final) -> Vec<Arc<Said>> {
-        if self.fits(budget_tokens, reserved) {
-            return Vec::new();
-        }
+        if self.fits(budget_tokens, reserved) { Vec::new() } else { self.cut_down(budget_tokens, reserved, last) }
+    }
+
+    /// Lets the oldest exchanges fall off until three quarters of the budget are left. Answers them, oldest first.
+    pub fn cut_down(&mut self, budget_tokens: usize, reserved: usize, last: Final) -> Vec<Arc<Said>> {
         let target = (budget_tokens / 4 * 3).saturating_mul(CHARS_PER_TOKEN);
         let mut starts = exchange_starts(&self.said);
         if last == Final::Outside {
