@@ -169,8 +169,7 @@ CREATE TABLE conversations (
   epoch       INTEGER NOT NULL DEFAULT 0,          -- raised by each claim; a write of an older epoch is refused
   deleted_at  INTEGER,                             -- tombstone: 404 everywhere from its commit on, purged in the background
   speaker_policy TEXT NOT NULL DEFAULT 'addressed', -- or round-robin, everyone-once
-  newcomers_know TEXT NOT NULL DEFAULT 'from-joining', -- or all: what an NPC that joined later is told of what was said
-  branch      INTEGER NOT NULL DEFAULT 0           -- raised whenever something leaves the transcript, or comes back
+  newcomers_know TEXT NOT NULL DEFAULT 'from-joining' -- or all: what an NPC that joined later is told of what was said
 ) STRICT;
 CREATE INDEX conversations_recent ON conversations (owner_id, updated_at DESC, key DESC) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX conversations_external ON conversations (owner_id, external_id) WHERE external_id IS NOT NULL AND deleted_at IS NULL;

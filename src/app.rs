@@ -9,7 +9,7 @@ use axum::extract::FromRef;
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
     capability::Capability,
-    engine::Engine,
+    engine::{Engine, World},
     ports::{Provider, ProviderFailure, SystemClock, journal::Journal},
     village::Upkeep,
 };
@@ -124,15 +124,16 @@ impl App {
         let Counting { metrics, scraper } = counting;
         let capabilities: Arc<[Arc<dyn Capability>]> = plugins::bundled().into();
         let casting = Arc::new(Casting { village: village.clone(), providers: Arc::clone(&providers) });
-        let engine = Engine::start(
+        let world = World {
             journal,
-            casting,
-            Arc::new(SystemClock),
-            metrics.engine.clone(),
-            Arc::clone(&capabilities),
-            upkeep,
-        )
-        .await?;
+            summaries: Arc::new(store.clone()),
+            prompts: Arc::new(store.clone()),
+            planner: casting,
+            clock: Arc::new(SystemClock),
+            observer: metrics.engine.clone(),
+            capabilities,
+        };
+        let engine = Engine::start(world, upkeep).await?;
         Ok(Arc::new(Self {
             store,
             engine,

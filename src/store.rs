@@ -9,6 +9,7 @@ pub mod branches;
 pub mod conversations;
 mod error;
 pub mod grants;
+pub mod history;
 mod housekeeping;
 mod journal;
 pub mod messages;
@@ -17,12 +18,14 @@ pub mod npcs;
 pub mod oversight;
 mod panics;
 mod presence;
+pub mod prompts;
 pub mod providers;
 pub mod queue;
 mod readers;
 mod recovery;
 mod rows;
 pub mod settings;
+pub mod summaries;
 mod writer;
 
 use std::{

@@ -19,7 +19,7 @@ use crate::{
         actor::Ports, frame_log::FrameLog, mailbox::ConversationMsg, reflection::Afterthoughts,
     },
     ports::{
-        Clock, Observer,
+        Clock, Observer, Prompts, Summaries,
         journal::{Journal, JournalError},
     },
     turn::{Planner, TurnPlan},
@@ -46,6 +46,19 @@ pub struct Engine {
     windows: Arc<WindowCache>,
     feed: Arc<Feed>,
     tickets: Arc<AtomicU64>,
+}
+
+/// What the engine needs of the world.
+#[derive(Clone)]
+pub struct World {
+    pub journal: Arc<dyn Journal>,
+    pub summaries: Arc<dyn Summaries>,
+    pub prompts: Arc<dyn Prompts>,
+    pub planner: Arc<dyn Planner>,
+    pub clock: Arc<dyn Clock>,
+    pub observer: Arc<dyn Observer>,
+    /// In the order in which sections of one place stand.
+    pub capabilities: Arc<[Arc<dyn Capability>]>,
 }
 
 /// The Village's actor could not be started.
@@ -117,20 +130,16 @@ impl Engine {
     ///
     /// # Errors
     /// When the Village's actor can't be started.
-    pub async fn start(
-        journal: Arc<dyn Journal>,
-        planner: Arc<dyn Planner>,
-        clock: Arc<dyn Clock>,
-        observer: Arc<dyn Observer>,
-        capabilities: Arc<[Arc<dyn Capability>]>,
-        upkeep: Upkeep,
-    ) -> Result<Self, NotStarted> {
+    pub async fn start(world: World, upkeep: Upkeep) -> Result<Self, NotStarted> {
+        let World { journal, summaries, prompts, planner, clock, observer, capabilities } = world;
         let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
         let turns = TaskTracker::new();
         let afterthoughts = Afterthoughts::default();
         let feed = Arc::new(Feed::default());
         let ports = Ports {
             journal,
+            summaries,
+            prompts,
             planner,
             clock,
             observer: Arc::clone(&observer),

@@ -4,13 +4,17 @@ pub mod clock;
 pub mod journal;
 pub mod model;
 pub mod observer;
+pub mod prompts;
 pub mod provider;
+pub mod summaries;
 pub mod tool;
 
 pub use clock::{Clock, SystemClock};
 pub use model::Model;
 pub use observer::{Observer, Unobserved};
+pub use prompts::{PromptRecord, Prompts, Recipe};
 pub use provider::{
     End, ModelRequest, Provider, ProviderEvent, ProviderEvents, ProviderFailure, RequestItem, ToolSpec,
 };
+pub use summaries::{Kept, Summaries, SummaryDraft};
 pub use tool::{Handoff, Invocation, Tool, ToolAnswer, ToolOutcome};

@@ -24,7 +24,7 @@ pub use totals::Totals;
 pub use view::{
     ActorView, Card, HistoryView, MailboxView, RestartsView, SpeakerView, SummaryView, TurnView, WatchersView,
 };
-pub use windows::WindowCache;
+pub use windows::{Recent, WindowCache};
 
 use crate::{
     conversation::{

@@ -1,19 +1,15 @@
 //! What an actor costs that is awake and has nothing to do.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use hamlet::store::{Store, conversations};
 use hamlet_actors::{
     engine::Engine,
-    ports::{SystemClock, Unobserved},
     village::Upkeep,
     vocabulary::{ConversationId, NpcId, PlayerId, Timestamp},
 };
 
-use crate::served::Nobody;
+use crate::served::world;
 
 const IDLE_ACTORS: usize = 10_000;
 
@@ -46,16 +42,7 @@ pub async fn actors() {
         })
         .await
         .unwrap();
-    let engine = Engine::start(
-        Arc::new(store),
-        Arc::new(Nobody),
-        Arc::new(SystemClock),
-        Arc::new(Unobserved),
-        Arc::from([]),
-        Upkeep::default(),
-    )
-    .await
-    .unwrap();
+    let engine = Engine::start(world(&store), Upkeep::default()).await.unwrap();
     // Stopping what does not run wakes an actor and leaves it idle. The first ones warm the allocator.
     for id in &made[..500] {
         engine.abort(*id, None).await.unwrap();

@@ -16,7 +16,8 @@ use hamlet::{
     },
 };
 use hamlet_actors::{
-    ports::{Provider, ProviderFailure},
+    engine::World,
+    ports::{Provider, ProviderFailure, SystemClock, Unobserved},
     turn::{Planned, Planner, Unanswered},
     village::Upkeep,
     vocabulary::MessageError,
@@ -140,5 +141,18 @@ pub struct Nobody;
 impl Planner for Nobody {
     fn plan(&self, _text: Unanswered) -> BoxFuture<'static, Result<Planned, MessageError>> {
         Box::pin(std::future::pending())
+    }
+}
+
+/// An engine over this store in which nobody answers and nothing is brought along.
+pub fn world(store: &hamlet::store::Store) -> World {
+    World {
+        journal: Arc::new(store.clone()),
+        summaries: Arc::new(store.clone()),
+        prompts: Arc::new(store.clone()),
+        planner: Arc::new(Nobody),
+        clock: Arc::new(SystemClock),
+        observer: Arc::new(Unobserved),
+        capabilities: Arc::from([]),
     }
 }

@@ -1,19 +1,15 @@
 //! Waking a Conversation by the length of its history: flat, since an actor holds none.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use hamlet::store::{Store, StoreError, conversations};
 use hamlet_actors::{
     engine::Engine,
-    ports::{SystemClock, Unobserved},
     village::Upkeep,
     vocabulary::{ConversationId, MessageId, PlayerId, Timestamp, TurnId},
 };
 
-use crate::served::Nobody;
+use crate::served::world;
 
 const ROUNDS: usize = 40;
 
@@ -34,17 +30,7 @@ pub async fn by_history() {
             .unwrap();
         let mut took = Vec::with_capacity(ROUNDS);
         for _ in 0..ROUNDS {
-            let journal = Arc::new(store.clone());
-            let engine = Engine::start(
-                journal,
-                Arc::new(Nobody),
-                Arc::new(SystemClock),
-                Arc::new(Unobserved),
-                Arc::from([]),
-                Upkeep::default(),
-            )
-            .await
-            .unwrap();
+            let engine = Engine::start(world(&store), Upkeep::default()).await.unwrap();
             let begun = Instant::now();
             // Stopping what does not run wakes the actor; it answers once it has claimed its Conversation.
             engine.abort(id, None).await.unwrap();

@@ -11,6 +11,7 @@ use super::{
     journal::{Claim, Claims},
     queue,
     rows::{as_json, as_optional_json, as_word, opaque_column, piece_columns},
+    summaries,
 };
 
 pub fn apply(conn: &Connection, claims: &mut Claims, batch: &Batch) -> Result<(), StoreError> {
@@ -162,7 +163,8 @@ fn supersede(conn: &Connection, claim: Claim, left: &[(MessageId, u64)]) -> Resu
     for (id, seq) in left {
         each(update.execute((id.0.as_bytes(), claim.key, seq, first.0.as_bytes()))?, *id)?;
     }
-    Ok(())
+    let moved: Vec<MessageId> = left.iter().map(|(id, _)| *id).collect();
+    summaries::leave(conn, claim.key, &moved)
 }
 
 /// What was superseded before its status was kept has ended well, as far as anybody knows.
@@ -174,7 +176,8 @@ fn restore(conn: &Connection, claim: Claim, back: &[(MessageId, u64)]) -> Result
     for (id, seq) in back {
         each(update.execute((id.0.as_bytes(), claim.key, seq))?, *id)?;
     }
-    Ok(())
+    let moved: Vec<MessageId> = back.iter().map(|(id, _)| *id).collect();
+    summaries::leave(conn, claim.key, &moved)
 }
 
 fn touch(conn: &Connection, claim: Claim, last_seq: u64, at: Timestamp, title: Option<&str>) -> Result<(), StoreError> {

@@ -1,21 +1,25 @@
 //! The engine's Journal over the writer: batches, claims, and the trimming of rows that no running Message needs. The
 //! writer keeps key and epoch of the Conversations it writes in memory and refuses a stale epoch.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use crossbeam_channel::Sender;
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
     conversation::queue::STEERING_POSITION,
-    policy::window::Said,
-    ports::journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Write},
-    vocabulary::{ConversationId, MessageId, Timestamp},
+    policy::said::Said,
+    ports::{
+        Kept, PromptRecord, Prompts, Summaries, SummaryDraft,
+        journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Tail, Write},
+    },
+    vocabulary::{ConversationId, MessageId, Summary, Timestamp},
 };
 use rusqlite::Connection;
 
 use super::{
-    Store, StoreError, batch, messages, queue,
+    Store, StoreError, batch, history, prompts, queue,
     recovery::{self, EndedLeft},
+    summaries,
     writer::Job,
 };
 use crate::metrics::store::StoreMetrics;
@@ -217,16 +221,78 @@ impl Journal for Store {
     fn history(
         &self,
         conversation: ConversationId,
+        after_position: i64,
         before_position: i64,
         max_chars: usize,
-    ) -> BoxFuture<'static, Result<Vec<Arc<Said>>, JournalError>> {
+    ) -> BoxFuture<'static, Result<Tail, JournalError>> {
         let store = self.clone();
         Box::pin(async move {
             store
-                .read(move |conn| messages::history(conn, conversation, before_position, max_chars))
+                .read(move |conn| history::tail(conn, conversation, after_position, before_position, max_chars))
                 .await
                 .map_err(journal_error)
         })
+    }
+
+    fn sketches(
+        &self,
+        conversation: ConversationId,
+        after_position: i64,
+        before_position: i64,
+        limit: usize,
+    ) -> BoxFuture<'static, Result<Vec<Said>, JournalError>> {
+        let store = self.clone();
+        Box::pin(async move {
+            store
+                .read(move |conn| history::sketches(conn, conversation, after_position, before_position, limit))
+                .await
+                .map_err(journal_error)
+        })
+    }
+}
+
+impl Summaries for Store {
+    fn newest(
+        &self,
+        conversation: ConversationId,
+        before_position: i64,
+    ) -> BoxFuture<'static, Result<Option<Summary>, JournalError>> {
+        let store = self.clone();
+        Box::pin(async move {
+            store.read(move |conn| summaries::newest(conn, conversation, before_position)).await.map_err(journal_error)
+        })
+    }
+
+    fn keep(
+        &self,
+        conversation: ConversationId,
+        draft: SummaryDraft,
+    ) -> BoxFuture<'static, Result<Kept, JournalError>> {
+        let store = self.clone();
+        let at = Timestamp::now();
+        Box::pin(async move {
+            store.write(move |conn| summaries::keep(conn, conversation, &draft, at)).await.map_err(journal_error)
+        })
+    }
+}
+
+impl Prompts for Store {
+    fn keep(&self, record: PromptRecord) {
+        self.inner.writer.submit(Box::new(PromptJob(record)));
+    }
+}
+
+struct PromptJob(PromptRecord);
+
+impl Job for PromptJob {
+    fn run(&mut self, conn: &Connection, _claims: &mut Claims) -> Result<(), StoreError> {
+        prompts::keep(conn, &self.0)
+    }
+
+    fn done(self: Box<Self>, outcome: Result<(), StoreError>) {
+        if let Err(error) = outcome {
+            tracing::warn!(%error, message = %self.0.message, "what was sent for a reply could not be kept");
+        }
     }
 }
 

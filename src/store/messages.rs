@@ -1,12 +1,7 @@
-//! Reading Messages: pages of the transcript, what a model is told, what a watcher missed, what a regenerate replaces.
+//! Reading Messages: pages of the transcript, what a watcher missed, what a regenerate replaces.
 
-use std::sync::Arc;
-
-use hamlet_actors::{
-    policy::window::Said,
-    vocabulary::{Author, AuthorKind, ConversationId, MessageId, Role, TurnId},
-};
-use rusqlite::{Connection, OptionalExtension, Row};
+use hamlet_actors::vocabulary::{MessageId, TurnId};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::{
     StoreError,
@@ -92,54 +87,6 @@ pub fn settled_seq(conn: &Connection, row: &ConversationRow) -> Result<u64, Stor
         .query_row([row.key], |found| found.get(0))?;
     Ok(running.map_or(row.last_seq, |first| row.last_seq.min(first.saturating_sub(1))))
 }
-
-/// What was said before a position, oldest first: the newest visible Messages of at most `max_chars` characters in all,
-/// and the newest one whatever its length.
-pub fn history(
-    conn: &Connection,
-    conversation: ConversationId,
-    before: i64,
-    max_chars: usize,
-) -> Result<Vec<Arc<Said>>, StoreError> {
-    let mut statement = conn.prepare_cached(
-        "SELECT m.id, m.position, m.role, m.author_kind, m.author_id, m.author_name, m.text, m.parts, m.opaque FROM messages m \
-         WHERE m.conversation_key = (SELECT key FROM conversations WHERE id = ?1) AND m.position < ?2 \
-         AND m.status NOT IN ('superseded', 'withdrawn', 'queued', 'running') ORDER BY m.position DESC",
-    )?;
-    let mut rows = statement.query((conversation.0.as_bytes(), before))?;
-    let mut said: Vec<Arc<Said>> = Vec::new();
-    let mut chars = 0;
-    while let Some(row) = rows.next()? {
-        let author = Author { kind: rows::word::<AuthorKind>(row, 3)?, id: row.get(4)?, name: row.get(5)? };
-        let one = retold(row, author)?;
-        chars += one.chars;
-        if chars > max_chars && !said.is_empty() {
-            // What is cut off begins in mid-exchange: a window holds whole ones.
-            while said.len() > 1 && said.last().is_some_and(|oldest: &Arc<Said>| oldest.role != Role::Player) {
-                said.pop();
-            }
-            break;
-        }
-        said.push(Arc::new(one));
-    }
-    said.reverse();
-    Ok(said)
-}
-
-/// A Message's Parts are read only where there is more to tell than its words.
-fn retold(row: &Row<'_>, author: Author) -> Result<Said, StoreError> {
-    let (id, position, role) = (MessageId(rows::id(row, 0)?), row.get(1)?, rows::word::<Role>(row, 2)?);
-    let text = |at| row.get_ref(at)?.as_str_or_null().map_err(rusqlite::Error::from);
-    let (parts, opaque) = (text(7)?, text(8)?);
-    let more = opaque.is_some() || parts.is_some_and(|parts| parts.contains(TOOL_CALL));
-    if more {
-        return Ok(Said::of(id, position, role, author, &rows::body(parts, opaque)?));
-    }
-    Ok(Said::new(id, position, role, author, text(6)?.unwrap_or_default()))
-}
-
-/// In the JSON of Parts, wherever a call is among them; in a text it has its quotation marks escaped.
-const TOOL_CALL: &str = "\"tool-call\"";
 
 /// What a regenerate replaces.
 #[derive(Debug, Clone, PartialEq)]

@@ -39,7 +39,6 @@ CREATE TABLE audit (
     r#"
 ALTER TABLE conversations ADD COLUMN speaker_policy TEXT NOT NULL DEFAULT 'addressed';
 ALTER TABLE conversations ADD COLUMN newcomers_know TEXT NOT NULL DEFAULT 'from-joining';
-ALTER TABLE conversations ADD COLUMN branch INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE participants ADD COLUMN joined_position INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE grants (
   npc_id   BLOB NOT NULL REFERENCES npcs (id) ON DELETE CASCADE,

@@ -10,6 +10,7 @@ mod outcomes;
 mod party;
 mod recovery;
 mod regenerate;
+mod summary;
 mod supervision;
 mod talk;
 mod tools;

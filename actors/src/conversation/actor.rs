@@ -21,7 +21,7 @@ use crate::{
     capability::Capability,
     policy::outcome::Ending,
     ports::{
-        Clock, Observer,
+        Clock, Observer, Prompts, Summaries,
         journal::{Journal, JournalError, Leftover, Queued},
         observer::EndedTurn,
     },
@@ -37,6 +37,8 @@ const RETRY_AFTER: Duration = Duration::from_millis(250);
 #[derive(Clone)]
 pub struct Ports {
     pub journal: Arc<dyn Journal>,
+    pub summaries: Arc<dyn Summaries>,
+    pub prompts: Arc<dyn Prompts>,
     pub planner: Arc<dyn Planner>,
     pub clock: Arc<dyn Clock>,
     pub observer: Arc<dyn Observer>,

@@ -110,6 +110,8 @@ pub struct Progress {
     pub step: u32,
     /// What it has said and done in this reply; None before the first answer.
     pub said: Option<Arc<Said>>,
+    /// How many Parts that is.
+    pub parts: usize,
     /// The tools whose arguments did not fit, once for each time.
     pub misfits: Vec<String>,
     pub hop: Hop,

@@ -68,6 +68,7 @@ pub fn begin(
         message: first.as_ref().map_or(MessageId(uuid::Uuid::nil()), |shown| shown.finish.message_id),
         step: 1,
         said: None,
+        parts: 0,
         misfits: Vec::new(),
         hop: Hop::default(),
         trail: Vec::new(),

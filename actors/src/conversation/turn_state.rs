@@ -152,6 +152,7 @@ impl Turn {
             message: self.message,
             step: self.step,
             said,
+            parts: self.body.parts.len(),
             misfits: self.misfits.clone(),
             hop: self.hop,
             trail: self.trail.clone(),

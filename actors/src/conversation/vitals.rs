@@ -60,12 +60,24 @@ impl ActorState {
 }
 
 /// What a running turn is at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// The context is gathered and the Provider asked; nothing of the reply has come.
     Assembling,
     Streaming,
+    /// Calls run, or wait for somebody's yes.
+    Calling,
+}
+
+impl Phase {
+    /// As it is written; `tool` is the name of one that is called.
+    pub fn told(self, tool: Option<&str>) -> String {
+        match self {
+            Self::Assembling => "assembling".to_owned(),
+            Self::Streaming => "streaming".to_owned(),
+            Self::Calling => format!("tool:{}", tool.unwrap_or_default()),
+        }
+    }
 }
 
 /// Where a Conversation stands. Compared after each message, so it holds nothing on the heap.
@@ -96,6 +108,8 @@ pub struct Vital {
     /// When the turn was admitted.
     pub since: Timestamp,
     pub speaker: Option<Author>,
+    /// The name of the first tool that is called.
+    pub tool: Option<String>,
     pub last_error: Option<LastError>,
 }
 
@@ -154,15 +168,17 @@ impl Pulse {
         let error = effects.iter().find_map(error_of);
         if standing != self.told || error.is_some() {
             let error = error.map(|error| LastError::of_reply(error, now));
-            self.write(standing, conversation.speaker(), error, now);
+            self.write(standing, conversation, error, now);
         }
         self.vitals.mark.touch();
     }
 
-    fn write(&mut self, standing: Standing, speaker: Option<&Author>, error: Option<LastError>, now: Timestamp) {
+    fn write(&mut self, standing: Standing, conversation: &Conversation, error: Option<LastError>, now: Timestamp) {
         let same_turn = standing.turn.map(|(turn, _)| turn) == self.told.turn.map(|(turn, _)| turn);
+        let speaker = conversation.speaker();
         self.vitals.vital.send_if_modified(|vital| {
             vital.standing = standing;
+            vital.tool = conversation.tool();
             if !same_turn {
                 vital.since = now;
             }

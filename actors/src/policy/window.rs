@@ -39,11 +39,6 @@ impl Window {
         self.chars
     }
 
-    /// Whether this window holds all that was said just before `position`: a gap means that it must be read anew.
-    pub fn reaches(&self, position: i64) -> bool {
-        self.said.last().map_or(position == 0, |said| said.position + 1 == position)
-    }
-
     pub fn fits(&self, budget_tokens: usize, reserved: usize) -> bool {
         (self.chars + reserved).div_ceil(CHARS_PER_TOKEN) <= budget_tokens
     }

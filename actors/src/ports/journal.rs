@@ -22,14 +22,33 @@ pub trait Journal: Send + Sync + 'static {
     /// refused, and ends what that one left running, with `cause` as the stored reason.
     fn claim(&self, conversation: ConversationId, cause: Leftover, done: Done<Claimed>);
 
-    /// What was said before `position`, oldest first: the newest Messages whose text together has at most `max_chars`
-    /// characters, and the newest one whatever its length.
+    /// What was said between two places, both exclusive, oldest first: the newest whole exchanges of at most `max_chars`
+    /// characters together, and the newest one whatever its length.
     fn history(
         &self,
         conversation: ConversationId,
+        after_position: i64,
         before_position: i64,
         max_chars: usize,
-    ) -> BoxFuture<'static, Result<Vec<Arc<Said>>, JournalError>>;
+    ) -> BoxFuture<'static, Result<Tail, JournalError>>;
+
+    /// The first `limit` Messages that were said between two places, both exclusive, oldest first; of each only so much
+    /// text as an extract needs.
+    fn sketches(
+        &self,
+        conversation: ConversationId,
+        after_position: i64,
+        before_position: i64,
+        limit: usize,
+    ) -> BoxFuture<'static, Result<Vec<Said>, JournalError>>;
+}
+
+/// The newest part of what was said.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tail {
+    pub said: Vec<Arc<Said>>,
+    /// Whether there is more before it.
+    pub cut: bool,
 }
 
 pub type Done<T> = Box<dyn FnOnce(Result<T, JournalError>) + Send>;

@@ -111,6 +111,7 @@ mod tests {
             message: MessageId(Uuid::nil()),
             step: 1,
             said: (!earlier.is_empty()).then(|| Arc::new(said)),
+            parts: 0,
             misfits: Vec::new(),
             hop: Hop::default(),
             trail: Vec::new(),

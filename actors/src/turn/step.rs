@@ -21,7 +21,7 @@ use crate::{
         outcome::{Ending, REPLY_LIMIT},
     },
     ports::{
-        End, ProviderEvent, ProviderEvents,
+        End, PromptRecord, ProviderEvent, ProviderEvents,
         journal::JournalError,
         observer::{CallOutcome, ProviderCall},
     },
@@ -104,7 +104,10 @@ impl Step<'_> {
             return Ending::Aborted;
         }
         let events = match events {
-            Ok(events) => events,
+            Ok((events, record)) => {
+                task.ports.prompts.keep(record);
+                events
+            }
             Err(error) => {
                 tracing::error!(%error, "the history could not be read, or its summary not be kept");
                 return Ending::Unreadable;
@@ -124,7 +127,7 @@ async fn asked(
     task: &Task,
     before_position: i64,
     gathered: &mut Option<Arc<Gathered>>,
-) -> Result<ProviderEvents, JournalError> {
+) -> Result<(ProviderEvents, PromptRecord), JournalError> {
     let gathering = async {
         match gathered.take() {
             Some(earlier) => earlier,
@@ -134,10 +137,11 @@ async fn asked(
             }
         }
     };
-    let (window, brought) = tokio::join!(context::window(task, before_position), gathering);
+    let (recent, brought) = tokio::join!(context::recent(task, before_position), gathering);
     *gathered = Some(Arc::clone(&brought));
-    let window = window?;
-    Ok(task.plan.provider.ask(context::request(task, &window, &brought)))
+    let written = context::write(task, &*recent?, &brought);
+    let record = written.record(task);
+    Ok((task.plan.provider.ask(written.request), record))
 }
 
 /// Reads the Provider's stream to its end. At most one report is on its way; what arrives meanwhile becomes the next.

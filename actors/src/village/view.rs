@@ -10,10 +10,10 @@ use super::WindowCache;
 use crate::{
     conversation::{
         frame_log::FrameLog,
-        vitals::{ActorState, LastError, Phase, Vitals},
+        vitals::{ActorState, LastError, Vitals},
     },
     policy::window::CHARS_PER_TOKEN,
-    vocabulary::{ConversationId, Hop, MessageId, Timestamp, TurnId},
+    vocabulary::{ConversationId, Hop, MessageId, Summary, Timestamp, TurnId},
 };
 
 /// Readers whose lag is listed; of more, the slowest.
@@ -27,7 +27,8 @@ const ACTOR_BYTES: usize = 6_500;
 pub struct ActorView {
     pub conversation_id: ConversationId,
     pub state: ActorState,
-    pub phase: Option<Phase>,
+    /// `assembling`, `streaming`, or `tool:` and the name of the tool that runs or waits for a yes.
+    pub phase: Option<String>,
     pub turn: Option<TurnView>,
     pub speaker: Option<SpeakerView>,
     /// The Provider call that the turn is at, from 1; 0 without a turn.
@@ -103,6 +104,12 @@ pub struct RestartsView {
     pub total: u64,
 }
 
+impl SummaryView {
+    pub fn of(summary: &Summary) -> Self {
+        Self { from: summary.from_position, to: summary.through_position }
+    }
+}
+
 impl ActorView {
     /// Whether an actor has published this. Of who sleeps only the store knows what waits.
     pub fn is_awake(&self) -> bool {
@@ -134,14 +141,14 @@ impl Card {
         let standing = vital.as_ref().map(|vital| vital.standing).unwrap_or_default();
         let state = if vital.is_some() { standing.state } else { self.state_without_actor() };
         let since = vital.as_ref().map(|vital| vital.since).unwrap_or_default();
-        let window = windows.peek(self.conversation);
+        let recent = windows.peek(self.conversation);
         let mut lags = self.log.lags();
         let count = lags.len();
         lags.truncate(LAGS);
         ActorView {
             conversation_id: self.conversation,
             state,
-            phase: standing.phase,
+            phase: standing.phase.map(|phase| phase.told(vital.as_ref().and_then(|vital| vital.tool.as_deref()))),
             turn: standing.turn.map(|(id, message_id)| TurnView { id, message_id, since }),
             speaker: vital
                 .as_ref()
@@ -157,13 +164,13 @@ impl Card {
             watchers: WatchersView { count, lags },
             cursor: self.log.head(),
             epoch: vital.as_ref().map(|vital| vital.standing.epoch),
-            history: window.as_ref().map_or_else(HistoryView::default, |window| HistoryView {
-                messages: window.said().len(),
-                tokens: window.chars().div_ceil(CHARS_PER_TOKEN),
+            history: recent.as_ref().map_or_else(HistoryView::default, |recent| HistoryView {
+                messages: recent.window.said().len(),
+                tokens: recent.window.chars().div_ceil(CHARS_PER_TOKEN),
             }),
-            summary: None,
+            summary: recent.as_ref().and_then(|recent| recent.summary.as_deref()).map(SummaryView::of),
             restarts: self.restarts,
-            memory_bytes: self.memory(window.map_or(0, |window| window.weight())),
+            memory_bytes: self.memory(recent.map_or(0, |recent| recent.window.weight())),
             last_error: vital.and_then(|vital| vital.last_error).or_else(|| self.last_error.clone()),
             last_activity: self.awake.as_ref().and_then(|(vitals, _)| vitals.last_activity()).or(self.last_activity),
         }

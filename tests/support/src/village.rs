@@ -25,7 +25,7 @@ use hamlet_actors::{
         Begin, Begun, Cast, Intent, OnBusy,
         frame_log::{FrameLog, Look, Watcher},
     },
-    engine::{Engine, EngineError},
+    engine::{Engine, EngineError, World},
     ports::{Provider, Unobserved},
     turn::{CallLimits, Planned, Planner, TurnPlan, Unanswered, WhenUnwatched},
     village::Upkeep,
@@ -191,9 +191,16 @@ impl TestVillage {
     /// The same, with an engine that looks after its actors so often.
     pub async fn sweeping(self, sweep_every: Duration) -> Self {
         let upkeep = Upkeep { sweep_every, ..Upkeep::default() };
-        let (journal, planner, clock) = (self.journal.clone(), self.planner.clone(), self.clock.clone());
-        let engine =
-            Engine::start(journal, planner, clock, Arc::new(Unobserved), self.capabilities(), upkeep).await.unwrap();
+        let world = World {
+            journal: self.journal.clone(),
+            summaries: Arc::new(self.store.clone()),
+            prompts: Arc::new(self.store.clone()),
+            planner: self.planner.clone(),
+            clock: self.clock.clone(),
+            observer: Arc::new(Unobserved),
+            capabilities: both(&self.capability),
+        };
+        let engine = Engine::start(world, upkeep).await.unwrap();
         Self { engine, ..self }
     }
 
@@ -219,16 +226,16 @@ impl TestVillage {
         });
         let capability = Arc::new(PlayedCapability::default());
         let journal = FaultyJournal::over(Arc::new(store.clone()));
-        let engine = Engine::start(
-            journal.clone(),
-            planner.clone(),
-            clock.clone(),
-            Arc::new(Unobserved),
-            both(&capability),
-            upkeep,
-        )
-        .await
-        .unwrap();
+        let world = World {
+            journal: journal.clone(),
+            summaries: Arc::new(store.clone()),
+            prompts: Arc::new(store.clone()),
+            planner: planner.clone(),
+            clock: clock.clone(),
+            observer: Arc::new(Unobserved),
+            capabilities: both(&capability),
+        };
+        let engine = Engine::start(world, upkeep).await.unwrap();
         let when_unwatched = WhenUnwatched::Finish;
         Self {
             store,
@@ -244,10 +251,6 @@ impl TestVillage {
             capability,
             folder,
         }
-    }
-
-    fn capabilities(&self) -> Arc<[Arc<dyn Capability>]> {
-        both(&self.capability)
     }
 
     /// Two more NPCs are there beside Ada; all may hand over.

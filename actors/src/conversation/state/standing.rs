@@ -16,7 +16,11 @@ impl Conversation {
                 ..Standing::default()
             };
         };
-        let phase = if turn.body.parts.is_empty() { Phase::Assembling } else { Phase::Streaming };
+        let phase = match turn.body.parts.is_empty() {
+            _ if turn.calling => Phase::Calling,
+            true => Phase::Assembling,
+            false => Phase::Streaming,
+        };
         Standing {
             state: self.actor_state(),
             phase: Some(phase),
@@ -26,6 +30,12 @@ impl Conversation {
             queue: self.queue.len(),
             epoch: self.epoch,
         }
+    }
+
+    /// The first tool that is called.
+    pub fn tool(&self) -> Option<String> {
+        let turn = self.turn.as_deref().filter(|turn| turn.calling)?;
+        turn.body.open_calls().first().map(|call| call.name.clone())
     }
 
     pub fn speaker(&self) -> Option<&Author> {
