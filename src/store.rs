@@ -23,6 +23,7 @@ mod readers;
 mod recovery;
 mod rows;
 pub mod settings;
+pub mod skills;
 mod writer;
 
 use std::{
