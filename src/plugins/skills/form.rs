@@ -202,6 +202,8 @@ fn limits() -> Options {
             max_documents: 1,
             max_total_scalar_bytes: 2 * MATTER_MAX,
         },
+        // `y` is a letter.
+        strict_booleans: true,
         with_snippet: false,
     }
 }
