@@ -5,7 +5,7 @@ use hamlet_actors::vocabulary::{ErrorCode, Npc};
 
 use super::{
     registry::{KINDS, KeyState, Known, REHEARSAL, Source},
-    settings::Settings,
+    settings::{RoleModel, Settings},
 };
 
 /// A Provider that can be asked now, and the model to ask for.
@@ -47,9 +47,60 @@ impl ResolveRefusal {
     }
 }
 
-/// An NPC that names only a model takes the default Provider; one that names neither takes both defaults; one that names
-/// only a Provider has a model when that is the default Provider, or the rehearsal, which has but one.
+/// What a model is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// To be the NPC.
+    Main,
+    /// To do a piece of its work without its history.
+    Subagent,
+    /// To make titles and summaries, in no particular voice.
+    Utility,
+}
+
+/// The model that plays a role for this NPC. What is set for the role comes first, and nothing comes in its place when it
+/// can't be asked: whoever set it may have had a reason to ask nobody else. What is not set falls to the NPC's own. The
+/// rehearsal never does utility work: its script is about itself.
+pub fn resolve_role<'a>(role: Role, npc: &Npc, settings: &Settings, known: &'a [Known]) -> Option<Resolved<'a>> {
+    let own = || resolve(npc, settings, known).ok();
+    let of_role = |set: Option<&RoleModel>| match set {
+        Some(set) => named(set, settings, known).ok(),
+        None => own(),
+    };
+    match role {
+        Role::Main => own(),
+        Role::Subagent => of_role(settings.model_roles.subagent.as_ref()),
+        Role::Utility => {
+            of_role(settings.model_roles.utility.as_ref()).filter(|resolved| resolved.provider.kind != REHEARSAL)
+        }
+    }
+}
+
+/// What the settings name for a role.
+fn named<'a>(role: &RoleModel, settings: &Settings, known: &'a [Known]) -> Result<Resolved<'a>, ResolveRefusal> {
+    let provider = of_role(role, settings, known)?;
+    ready(provider)?;
+    Ok(Resolved { provider, model: role.model.clone() })
+}
+
+fn of_role<'a>(role: &RoleModel, settings: &Settings, known: &'a [Known]) -> Result<&'a Known, ResolveRefusal> {
+    match role.provider_id {
+        Some(id) => known
+            .iter()
+            .find(|known| known.id == id)
+            .ok_or_else(|| ResolveRefusal::DefaultGone { named: id.to_string() }),
+        None => default_provider(settings, known),
+    }
+}
+
+/// An NPC that names neither takes the model of the role `main`, else both defaults; one that names only a model takes the
+/// default Provider; one that names only a Provider has a model when that is the one of the role `main`, or the default
+/// Provider, or the rehearsal, which has but one.
 pub fn resolve<'a>(npc: &Npc, settings: &Settings, known: &'a [Known]) -> Result<Resolved<'a>, ResolveRefusal> {
+    let main = settings.model_roles.main.as_ref();
+    if let (Some(main), None, None) = (main, npc.provider_id, &npc.model) {
+        return named(main, settings, known);
+    }
     let provider = match npc.provider_id {
         Some(id) => {
             let named = known.iter().find(|known| known.id == id);
@@ -92,6 +143,11 @@ fn model_of(npc: &Npc, provider: &Known, settings: &Settings, known: &[Known]) -
     if provider.kind == REHEARSAL {
         return Ok(REHEARSAL.to_owned());
     }
+    if let Some(main) = &settings.model_roles.main
+        && of_role(main, settings, known).is_ok_and(|named| named.id == provider.id)
+    {
+        return Ok(main.model.clone());
+    }
     let names = || (npc.name.clone(), provider.name.clone());
     // A default that is gone is somebody else's here: this NPC names its own Provider.
     if !default_provider(settings, known).is_ok_and(|default| default.id == provider.id) {
@@ -124,7 +180,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::village::settings::ProviderName;
+    use crate::village::settings::{ModelRoles, ProviderName};
 
     const ENV: u128 = 1;
     const FOUND: u128 = 2;
@@ -257,6 +313,74 @@ mod tests {
         for (known, expected) in table {
             assert_eq!(check(&npc(None, None), &Settings::default(), &known), expected);
         }
+    }
+
+    fn role(provider: Option<u128>, model: &str) -> Option<RoleModel> {
+        Some(RoleModel { provider_id: provider.map(id), model: model.to_owned() })
+    }
+
+    fn with_roles(base: Settings, model_roles: ModelRoles) -> Settings {
+        Settings { model_roles, ..base }
+    }
+
+    #[test]
+    fn the_role_main_comes_before_the_default_model_where_an_npc_names_none() {
+        let known = [ENV, FOUND, STORED, BUILT_IN].map(provider);
+        let main = |main| with_roles(set(Some(ENV), Some("default")), ModelRoles { main, ..ModelRoles::default() });
+        let table = [
+            (npc(None, None), main(role(Some(STORED), "big")), "Stored/big"),
+            (npc(None, None), main(role(None, "big")), "Env/big"),
+            (npc(None, None), main(role(Some(99), "big")), "NO_PROVIDER_KEY"),
+            (npc(None, None), main(None), "Env/default"),
+            (npc(None, Some("own")), main(role(Some(STORED), "big")), "Env/own"),
+            (npc(Some(STORED), None), main(role(Some(STORED), "big")), "Stored/big"),
+            (npc(Some(ENV), None), main(role(Some(STORED), "big")), "Env/default"),
+            (npc(Some(ENV), None), main(role(None, "big")), "Env/big"),
+            (npc(Some(FOUND), None), main(role(Some(STORED), "big")), "NO_MODEL"),
+            (npc(Some(BUILT_IN), None), main(role(Some(BUILT_IN), "big")), "Rehearsal/rehearsal"),
+            (npc(Some(STORED), Some("own")), main(role(Some(ENV), "big")), "Stored/own"),
+        ];
+        for (npc, settings, expected) in table {
+            assert_eq!(check(&npc, &settings, &known), expected, "{:?} {settings:?}", npc.model);
+        }
+    }
+
+    #[test]
+    fn a_role_is_played_by_what_is_set_for_it_else_by_the_npcs_own_model_and_never_by_the_rehearsal() {
+        let known = [ENV, FOUND, STORED, BUILT_IN].map(provider);
+        let locked = [Known { key: KeyState::None, ..provider(STORED) }, provider(ENV), provider(BUILT_IN)];
+        let play = |wanted: Role, npc: &Npc, roles: ModelRoles, known: &[Known]| {
+            let settings = with_roles(set(None, None), roles);
+            resolve_role(wanted, npc, &settings, known)
+                .map_or_else(|| "nobody".to_owned(), |played| format!("{}/{}", played.provider.name, played.model))
+        };
+        let none = ModelRoles::default;
+        let utility = |utility| ModelRoles { utility, ..none() };
+        let subagent = |subagent| ModelRoles { subagent, ..none() };
+        let main = |main| ModelRoles { main, ..none() };
+        let (own, plain, rehearsing) = (npc(Some(STORED), Some("own")), npc(None, None), npc(Some(BUILT_IN), None));
+        let table = [
+            (Role::Main, &own, none(), "Stored/own"),
+            (Role::Main, &plain, main(role(None, "big")), "Env/big"),
+            (Role::Main, &rehearsing, none(), "Rehearsal/rehearsal"),
+            (Role::Subagent, &own, none(), "Stored/own"),
+            (Role::Subagent, &own, subagent(role(Some(FOUND), "sub")), "Found/sub"),
+            (Role::Subagent, &own, utility(role(None, "small")), "Stored/own"),
+            (Role::Subagent, &own, subagent(role(Some(99), "sub")), "nobody"),
+            (Role::Utility, &own, none(), "Stored/own"),
+            (Role::Utility, &plain, main(role(None, "big")), "Env/big"),
+            (Role::Utility, &own, utility(role(None, "small")), "Env/small"),
+            (Role::Utility, &own, utility(role(Some(FOUND), "small")), "Found/small"),
+            (Role::Utility, &own, utility(role(Some(99), "small")), "nobody"),
+            (Role::Utility, &rehearsing, none(), "nobody"),
+            (Role::Utility, &rehearsing, utility(role(None, "small")), "Env/small"),
+            (Role::Utility, &own, utility(role(Some(BUILT_IN), "small")), "nobody"),
+        ];
+        for (wanted, npc, roles, expected) in table {
+            assert_eq!(play(wanted, npc, roles.clone(), &known), expected, "{wanted:?} {roles:?}");
+        }
+        assert_eq!(play(Role::Utility, &plain, utility(role(Some(STORED), "small")), &locked), "nobody");
+        assert_eq!(play(Role::Utility, &own, none(), &locked), "nobody");
     }
 
     #[test]

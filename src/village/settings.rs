@@ -8,7 +8,10 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::text::{self, Invalid};
+use super::{
+    patch::Object,
+    text::{self, Invalid},
+};
 use crate::{
     auth::SignUp,
     store::{StoreError, settings},
@@ -26,6 +29,9 @@ pub struct Settings {
     pub window_tokens: u32,
     pub when_unwatched: WhenUnwatched,
     pub sign_up: SignUp,
+    /// Whether a model gives a Conversation its title after the first exchange.
+    pub titles: bool,
+    pub model_roles: ModelRoles,
 }
 
 impl Default for Settings {
@@ -38,8 +44,36 @@ impl Default for Settings {
             window_tokens: 60_000,
             when_unwatched: WhenUnwatched::Finish,
             sign_up: SignUp::default(),
+            titles: true,
+            model_roles: ModelRoles::default(),
         }
     }
+}
+
+/// Which models do what; what is null is left to other rules (`resolve::resolve_role`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ModelRoles {
+    /// Of NPCs that name none; it comes before the default model.
+    pub main: Option<RoleModel>,
+    pub subagent: Option<RoleModel>,
+    /// For titles and summaries.
+    pub utility: Option<RoleModel>,
+}
+
+impl ModelRoles {
+    /// The Providers that are named.
+    pub fn providers(&self) -> impl Iterator<Item = ProviderId> {
+        [&self.main, &self.subagent, &self.utility].into_iter().flatten().filter_map(|role| role.provider_id)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RoleModel {
+    /// None: the default Provider.
+    #[serde(default)]
+    pub provider_id: Option<ProviderId>,
+    pub model: String,
 }
 
 /// Stored settings name a Provider by its id; from outside (`LLM_PROVIDER`) it may be a name.
@@ -78,10 +112,12 @@ pub enum Setting {
     WindowTokens,
     WhenUnwatched,
     SignUp,
+    Titles,
+    ModelRoles,
 }
 
 impl Setting {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::DefaultProviderId,
         Self::DefaultModel,
         Self::HopLimit,
@@ -89,6 +125,8 @@ impl Setting {
         Self::WindowTokens,
         Self::WhenUnwatched,
         Self::SignUp,
+        Self::Titles,
+        Self::ModelRoles,
     ];
 
     /// As on the wire and in the store.
@@ -101,6 +139,8 @@ impl Setting {
             Self::WindowTokens => "windowTokens",
             Self::WhenUnwatched => "whenUnwatched",
             Self::SignUp => "signUp",
+            Self::Titles => "titles",
+            Self::ModelRoles => "modelRoles",
         }
     }
 
@@ -175,6 +215,8 @@ impl Settings {
                 };
             }
             Setting::SignUp => self.sign_up = read(setting, value)?,
+            Setting::Titles => self.titles = read(setting, value)?,
+            Setting::ModelRoles => self.model_roles = roles(setting, value)?,
         }
         Ok(())
     }
@@ -192,6 +234,8 @@ impl Settings {
                 WhenUnwatched::AbortAfter(delay) => json!(Unwatched::AbortAfterSeconds(delay.as_secs())),
             },
             Setting::SignUp => json!(self.sign_up),
+            Setting::Titles => json!(self.titles),
+            Setting::ModelRoles => json!(self.model_roles),
         }
     }
 }
@@ -201,6 +245,31 @@ impl Settings {
 enum Unwatched {
     Finish(bool),
     AbortAfterSeconds(u64),
+}
+
+/// As it is written; lists are no objects here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct WrittenRoles {
+    main: Option<Object<RoleModel>>,
+    subagent: Option<Object<RoleModel>>,
+    utility: Option<Object<RoleModel>>,
+}
+
+fn roles(setting: Setting, value: &Value) -> Result<ModelRoles, Invalid> {
+    let Object(written) = read::<Object<WrittenRoles>>(setting, value)?;
+    let checked = |role: Option<Object<RoleModel>>| {
+        role.map(|Object(RoleModel { provider_id, model })| {
+            let model = text::name(setting.name(), &model, 200)?;
+            Ok(RoleModel { provider_id, model })
+        })
+        .transpose()
+    };
+    Ok(ModelRoles {
+        main: checked(written.main)?,
+        subagent: checked(written.subagent)?,
+        utility: checked(written.utility)?,
+    })
 }
 
 fn read<T: serde::de::DeserializeOwned>(setting: Setting, value: &Value) -> Result<T, Invalid> {
@@ -248,6 +317,28 @@ mod tests {
             ),
             (Setting::SignUp, vec![json!("closed"), json!("invite"), json!("open")], vec![json!("Open"), json!(true)]),
             (Setting::DefaultProviderId, vec![json!(id)], vec![json!(""), json!(1), json!("a\nb")]),
+            (Setting::Titles, vec![json!(true), json!(false)], vec![json!("true"), json!(1), json!({})]),
+            (
+                Setting::ModelRoles,
+                vec![
+                    json!({"main": null, "subagent": null, "utility": null}),
+                    json!({"main": {"providerId": id, "model": "m"}, "subagent": null, "utility": {"providerId": null, "model": "u"}}),
+                ],
+                vec![
+                    json!([]),
+                    json!(true),
+                    json!({"maim": null}),
+                    json!({"main": "m"}),
+                    json!({"main": {}}),
+                    json!({"main": {"model": null}}),
+                    json!({"main": {"model": " "}}),
+                    json!({"main": {"model": "a\nb"}}),
+                    json!({"main": {"model": "x".repeat(201)}}),
+                    json!({"main": {"model": "m", "provider": id}}),
+                    json!({"main": {"model": "m", "providerId": "OpenAI"}}),
+                    json!({"main": [null, "m"]}),
+                ],
+            ),
             (Setting::DefaultModel, vec![json!("a/b:c")], vec![json!(""), json!("x".repeat(201))]),
         ];
         assert_eq!(table.len(), Setting::ALL.len());
@@ -262,6 +353,14 @@ mod tests {
                 assert_eq!(refused, Err(setting.name()), "{setting:?} {value}");
             }
         }
+    }
+
+    #[test]
+    fn a_role_that_is_left_out_is_null() {
+        let mut settings = Settings::default();
+        settings.set(Setting::ModelRoles, &json!({"utility": {"model": " u "}})).unwrap();
+        let expected = json!({"main": null, "subagent": null, "utility": {"providerId": null, "model": "u"}});
+        assert_eq!(settings.value(Setting::ModelRoles), expected);
     }
 
     #[test]
