@@ -34,7 +34,7 @@ pub struct Facts {
 
 impl Facts {
     pub fn speaker(&self, to: Option<NpcId>, text: &str) -> Option<&Npc> {
-        first_speaker(&self.party, to, text, self.spoke_last)
+        first_speaker(&self.party, self.row.speaker_policy, to, text, self.spoke_last)
     }
 }
 

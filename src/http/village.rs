@@ -47,12 +47,12 @@ impl From<ProviderRefusal> for ApiError {
             ProviderRefusal::Invalid(invalid) => invalid.clone().into(),
             ProviderRefusal::KeyWouldMove => Self::invalid(sentence(&refusal)).with(json!({"field": "apiKey"})),
             ProviderRefusal::NameTaken(_) | ProviderRefusal::Full => Self::new(ErrorCode::Conflict, sentence(&refusal)),
-            ProviderRefusal::InUse { npcs, is_default } => Self::new(
+            ProviderRefusal::InUse { npcs, is_default, has_role } => Self::new(
                 ErrorCode::Conflict,
                 "NPCs or the settings still name this Provider. Repeat with ?force=1 to delete it all the same: they keep \
                  naming it, and are refused with NO_PROVIDER_KEY until that is changed.",
             )
-            .with(json!({"npcs": npcs, "isDefault": is_default})),
+            .with(json!({"npcs": npcs, "isDefault": is_default, "hasRole": has_role})),
             ProviderRefusal::Vault(error) => Self::internal(error),
         }
     }
