@@ -116,6 +116,17 @@ pub fn resolve<'a>(npc: &Npc, settings: &Settings, known: &'a [Known]) -> Result
     Ok(Resolved { provider, model })
 }
 
+/// Who speaks for an NPC that names neither Provider nor model, and with which model.
+pub fn default_voice<'a>(
+    settings: &Settings,
+    known: &'a [Known],
+) -> Result<(&'a Known, Option<String>), ResolveRefusal> {
+    match &settings.model_roles.main {
+        Some(main) => Ok((of_role(main, settings, known)?, Some(main.model.clone()))),
+        None => default_provider(settings, known).map(|default| (default, default_model(settings, default))),
+    }
+}
+
 /// The Provider that is set, else the first of the environment that can be asked, else the first found that has a model,
 /// else the rehearsal.
 pub fn default_provider<'a>(settings: &Settings, known: &'a [Known]) -> Result<&'a Known, ResolveRefusal> {
@@ -343,6 +354,12 @@ mod tests {
         for (npc, settings, expected) in table {
             assert_eq!(check(&npc, &settings, &known), expected, "{:?} {settings:?}", npc.model);
         }
+        let voice = |settings: &Settings| {
+            default_voice(settings, &known).map(|(provider, model)| (provider.name.clone(), model))
+        };
+        assert_eq!(voice(&main(None)), Ok(("Env".into(), Some("default".into()))));
+        assert_eq!(voice(&main(role(Some(STORED), "big"))), Ok(("Stored".into(), Some("big".into()))));
+        assert!(voice(&main(role(Some(99), "big"))).is_err());
     }
 
     #[test]

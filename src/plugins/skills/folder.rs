@@ -11,9 +11,11 @@ use std::{
 use super::bundle::{self, BundleError, Tree, Unread, shown};
 use crate::village::skill::SkillBundle;
 
-/// Folders, and files of one skill, that are looked at.
+/// Folders, and entries of one skill's folder, that are looked at.
 const FOLDERS: usize = 500;
-const FILES: usize = 1_000;
+const ENTRIES: usize = 1_000;
+/// Bytes of texts that one reading takes in at most.
+const TEXTS_MAX: usize = 32 * 1024 * 1024;
 /// Folders inside one another.
 const DEPTH: usize = 8;
 
@@ -47,8 +49,10 @@ enum FolderError {
     Unnamed,
     #[error("it has no SKILL.md that is a file")]
     NoForm,
-    #[error("it has more than {FILES} files")]
+    #[error("it has more than {ENTRIES} files and folders")]
     TooMany,
+    #[error("the folders before it have {TEXTS_MAX} bytes of texts, and no more is read")]
+    TooMuch,
     #[error("it has folders more than {DEPTH} deep")]
     TooDeep,
     #[error("it can't be read: {0}")]
@@ -86,10 +90,10 @@ pub fn scan(root: &Path) -> Result<Scan, Problem> {
         entries.push(entry);
     }
     entries.sort_by_key(fs::DirEntry::file_name);
-    let mut scan = Scan::default();
+    let (mut scan, mut bytes) = (Scan::default(), 0);
     for entry in entries {
         let name = entry.file_name();
-        match one(&entry) {
+        match one(&entry, &mut bytes) {
             Ok(Some(skill)) => scan.skills.push(skill),
             Ok(None) => {}
             Err(error) => scan.problems.push(Problem::new(name.to_string_lossy(), error)),
@@ -99,7 +103,7 @@ pub fn scan(root: &Path) -> Result<Scan, Problem> {
 }
 
 /// None for a file beside the folders.
-fn one(entry: &fs::DirEntry) -> Result<Option<(String, SkillBundle)>, FolderError> {
+fn one(entry: &fs::DirEntry, bytes: &mut usize) -> Result<Option<(String, SkillBundle)>, FolderError> {
     let kind = entry.file_type()?;
     if kind.is_symlink() {
         return Err(FolderError::Link);
@@ -108,13 +112,17 @@ fn one(entry: &fs::DirEntry) -> Result<Option<(String, SkillBundle)>, FolderErro
         return Ok(None);
     }
     let name = entry.file_name().into_string().map_err(|_| FolderError::Unnamed)?;
-    let mut tree = Folder { root: entry.path(), paths: Vec::new() };
+    let mut tree = Folder { root: entry.path(), paths: Vec::new(), seen: 0 };
     tree.walk(&entry.path(), "", DEPTH)?;
     tree.paths.sort();
     if !tree.paths.iter().any(|path| path == bundle::FORM) {
         return Err(FolderError::NoForm);
     }
     let read = bundle::read(&mut tree, "", Some(&name))?;
+    *bytes += read.bundle.text.instructions.len() + read.bundle.files.values().map(String::len).sum::<usize>();
+    if *bytes > TEXTS_MAX {
+        return Err(FolderError::TooMuch);
+    }
     if !read.not_imported.is_empty() {
         tracing::debug!(
             skill = name,
@@ -128,6 +136,7 @@ fn one(entry: &fs::DirEntry) -> Result<Option<(String, SkillBundle)>, FolderErro
 struct Folder {
     root: PathBuf,
     paths: Vec<String>,
+    seen: usize,
 }
 
 impl Folder {
@@ -138,6 +147,10 @@ impl Folder {
         }
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
+            self.seen += 1;
+            if self.seen > ENTRIES {
+                return Err(FolderError::TooMany);
+            }
             let kind = entry.file_type()?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
@@ -147,9 +160,6 @@ impl Folder {
             if kind.is_dir() {
                 self.walk(&entry.path(), &format!("{prefix}{name}/"), depth - 1)?;
             } else if kind.is_file() {
-                if self.paths.len() == FILES {
-                    return Err(FolderError::TooMany);
-                }
                 self.paths.push(format!("{prefix}{name}"));
             }
         }

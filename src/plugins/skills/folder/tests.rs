@@ -82,6 +82,21 @@ fn depth_and_number_of_files_are_bounded() {
         put(dir.path(), &format!("many/assets/{n}"), "");
     }
     let scan = scan(dir.path()).unwrap();
-    let told = [("deep", "it has folders more than 8 deep"), ("many", "it has more than 1000 files")];
+    let told = [("deep", "it has folders more than 8 deep"), ("many", "it has more than 1000 files and folders")];
     assert_eq!(problems(&scan), told);
+}
+
+#[test]
+fn the_texts_of_all_folders_are_bounded_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "x".repeat(250 * 1024);
+    for n in 10..30 {
+        put(dir.path(), &format!("s{n}/SKILL.md"), &form(&format!("s{n}")));
+        for file in 0..8 {
+            put(dir.path(), &format!("s{n}/references/{file}.md"), &text);
+        }
+    }
+    let scan = scan(dir.path()).unwrap();
+    assert_eq!((scan.skills.len(), scan.problems.len()), (16, 4));
+    assert!(scan.problems[0].message.contains("no more is read"), "{:?}", scan.problems);
 }
