@@ -126,7 +126,9 @@ pub fn restore(data: &DataFolder, from: &Path, existing: Existing) -> Result<Opt
         return Err(BackupError::NotABackup { file: from.display().to_string(), why: "it has no store" });
     }
     check(&store)?;
-    let aside = occupied.then(|| data.path().join(format!("before-restore-{}", Timestamp::now().as_millis())));
+    // An operator may have put skills there before the first start: they are in the way, and not to be lost.
+    let in_the_way = occupied || data.skills().exists();
+    let aside = in_the_way.then(|| data.path().join(format!("before-restore-{}", Timestamp::now().as_millis())));
     put_in_place(data, &working.0, aside.as_deref()).map_err(io_error("the backup could not be put in its place"))?;
     Ok(aside)
 }

@@ -60,6 +60,18 @@ async fn a_backup_of_a_running_village_restores_into_an_empty_folder() {
 }
 
 #[tokio::test]
+async fn skills_that_lie_where_a_backup_is_restored_are_moved_aside() {
+    let (dir, data, _store) = village();
+    let file = dir.path().join("village.tar");
+    write(&data, &file, Secrets::With).unwrap();
+    let (_other, fresh) = folder();
+    fs::create_dir_all(fresh.skills().join("mine")).unwrap();
+    let aside = restore(&fresh, &file, Existing::Refuse).unwrap().unwrap();
+    assert!(aside.join("skills/mine").is_dir() && !fresh.skills().join("mine").exists());
+    assert!(fresh.skills().join("bread/SKILL.md").exists() && fresh.store().exists());
+}
+
+#[tokio::test]
 async fn without_secrets_neither_the_key_file_nor_a_sealed_key_is_in_the_file() {
     let (dir, data, store) = village();
     write_provider(&store).await;
