@@ -122,7 +122,7 @@ impl App {
         upkeep: Upkeep,
     ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
         let Counting { metrics, scraper } = counting;
-        let capabilities: Arc<[Arc<dyn Capability>]> = plugins::bundled().into();
+        let capabilities: Arc<[Arc<dyn Capability>]> = plugins::bundled(&village).into();
         let casting = Arc::new(Casting { village: village.clone(), providers: Arc::clone(&providers) });
         let world = World {
             journal,

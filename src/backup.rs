@@ -1,5 +1,5 @@
-//! One file with everything that makes a Village: the store, the key file, the uploads. Written while the server runs,
-//! read back only when it does not.
+//! One file with everything that makes a Village: the store, the key file, the uploads, the skills. Written while the
+//! server runs, read back only when it does not.
 
 use std::{
     fs::{self, File},
@@ -13,7 +13,7 @@ use tar::{Archive, Builder, EntryType};
 use crate::{
     config::{
         DataFolder,
-        data_folder::{DataFolderError, KEY, STORE, UPLOADS},
+        data_folder::{DataFolderError, KEY, SKILLS, STORE, UPLOADS},
     },
     store::{
         StoreError,
@@ -81,7 +81,26 @@ fn pack(data: &DataFolder, store: &Path, packed: &Path, secrets: Secrets) -> io:
     if data.uploads().is_dir() {
         archive.append_dir_all(UPLOADS, data.uploads())?;
     }
+    // A store without the folder that its skills come from would lose them at the next start.
+    if data.skills().is_dir() {
+        append_plain(&mut archive, &data.skills(), Path::new(SKILLS))?;
+    }
     archive.into_inner()?.sync_all()
+}
+
+/// Folders and regular files only: an operator's folder may hold links, which no backup has.
+fn append_plain(archive: &mut Builder<File>, folder: &Path, name: &Path) -> io::Result<()> {
+    archive.append_dir(name, folder)?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (kind, name) = (entry.file_type()?, name.join(entry.file_name()));
+        if kind.is_dir() {
+            append_plain(archive, &entry.path(), &name)?;
+        } else if kind.is_file() {
+            archive.append_path_with_name(entry.path(), name)?;
+        }
+    }
+    Ok(())
 }
 
 /// Unpacks a backup into the data folder. Nothing in the folder is touched before the whole archive has been read and
@@ -107,7 +126,9 @@ pub fn restore(data: &DataFolder, from: &Path, existing: Existing) -> Result<Opt
         return Err(BackupError::NotABackup { file: from.display().to_string(), why: "it has no store" });
     }
     check(&store)?;
-    let aside = occupied.then(|| data.path().join(format!("before-restore-{}", Timestamp::now().as_millis())));
+    // An operator may have put skills there before the first start: they are in the way, and not to be lost.
+    let in_the_way = occupied || data.skills().exists();
+    let aside = in_the_way.then(|| data.path().join(format!("before-restore-{}", Timestamp::now().as_millis())));
     put_in_place(data, &working.0, aside.as_deref()).map_err(io_error("the backup could not be put in its place"))?;
     Ok(aside)
 }
@@ -130,10 +151,11 @@ fn unpack(from: &Path, into: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// The store, the key file, or something below the uploads.
+/// The store, the key file, or something below the uploads or the skills.
 fn is_ours(path: &Path) -> bool {
     let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
-    inside && (path == Path::new(STORE) || path == Path::new(KEY) || path.starts_with(UPLOADS))
+    let whole = [STORE, KEY].into_iter().any(|name| path == Path::new(name));
+    inside && (whole || [UPLOADS, SKILLS].into_iter().any(|folder| path.starts_with(folder)))
 }
 
 fn put_in_place(data: &DataFolder, unpacked: &Path, aside: Option<&Path>) -> io::Result<()> {
@@ -141,7 +163,7 @@ fn put_in_place(data: &DataFolder, unpacked: &Path, aside: Option<&Path>) -> io:
     if let Some(aside) = aside {
         fs::create_dir(aside)?;
         // The log belongs to its store: under another one it would be written into it.
-        for name in [STORE.to_owned(), log("-wal"), log("-shm"), UPLOADS.to_owned()] {
+        for name in [STORE.to_owned(), log("-wal"), log("-shm"), UPLOADS.to_owned(), SKILLS.to_owned()] {
             move_when_there(&data.path().join(&name), &aside.join(&name))?;
         }
     }
@@ -152,6 +174,7 @@ fn put_in_place(data: &DataFolder, unpacked: &Path, aside: Option<&Path>) -> io:
         fs::rename(unpacked.join(KEY), data.key_file())?;
     }
     move_when_there(&unpacked.join(UPLOADS), &data.uploads())?;
+    move_when_there(&unpacked.join(SKILLS), &data.skills())?;
     // Last: a folder with a store is a whole one.
     fs::rename(unpacked.join(STORE), data.store())
 }

@@ -16,6 +16,7 @@ pub mod providers;
 mod replay;
 pub mod request_id;
 pub mod settings;
+pub mod skills;
 mod socket;
 pub mod transcript;
 pub mod turns;
@@ -51,6 +52,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(providers::routes())
         .merge(provider_test::routes())
         .merge(settings::routes())
+        .merge(skills::routes())
         .merge(conversations::routes())
         .merge(frames::routes())
         .merge(socket::routes())

@@ -17,9 +17,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     app::{App, BuildsProviders, Counting},
     auth::{Accounts, AccountsOptions, accounts::AuthError, secret::Secret},
+    config::data_folder::SKILLS,
     gates::origin::OriginRules,
     http::{metrics::ScraperToken, router},
     metrics::Metrics,
+    plugins::skills::Shelf,
     store::{Store, StoreError},
     vault::Vault,
     village::{
@@ -99,7 +101,9 @@ impl Server {
             environment: Arc::new(setup.environment),
             found: Arc::new(setup.found),
             pins: Arc::new(setup.pins),
+            shelf: Shelf::new(setup.data.join(SKILLS)),
         };
+        village.shelf.read(&store).await?;
         let journal = (setup.journal)(store.clone());
         let counting = Counting { metrics, scraper: setup.metrics_token.as_ref().map(ScraperToken::new) };
         let app = App::start(store, journal, accounts, village, setup.providers, counting, setup.upkeep).await?;

@@ -25,6 +25,7 @@ mod readers;
 mod recovery;
 mod rows;
 pub mod settings;
+pub mod skills;
 pub mod summaries;
 mod writer;
 

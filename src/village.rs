@@ -9,6 +9,7 @@ pub mod registry;
 pub mod resolve;
 pub mod seeds;
 pub mod settings;
+pub mod skill;
 mod slug;
 pub mod text;
 
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use hamlet_actors::vocabulary::ProviderId;
 
 use crate::{
+    plugins::skills::Shelf,
     store::{Store, StoreError},
     vault::Vault,
 };
@@ -31,6 +33,8 @@ pub struct VillageState {
     pub environment: Arc<EnvironmentProviders>,
     pub found: Arc<Vec<Found>>,
     pub pins: Arc<Pins>,
+    /// Skills that come from the data folder.
+    pub shelf: Shelf,
 }
 
 impl VillageState {

@@ -8,6 +8,7 @@ mod cancel;
 mod context;
 mod gate;
 pub mod gather;
+mod passing;
 mod plan;
 mod planner;
 mod step;

@@ -10,6 +10,7 @@ mod ids;
 mod message;
 mod npc;
 mod part;
+mod party;
 mod recollection;
 mod skill;
 mod summary;
@@ -28,6 +29,7 @@ pub use ids::{
 pub use message::{Author, AuthorKind, Hop, Message, MessageStatus, Role, TITLE_LIMIT, title_of};
 pub use npc::{ModelParams, Npc};
 pub use part::{CallState, Executor, Opaque, Part, ToolCall, ToolResult};
+pub use party::{NewcomersKnow, SpeakerPolicy};
 pub use recollection::Recollection;
 pub use skill::SkillHead;
 pub use summary::{Summary, SummaryMaker};

@@ -16,6 +16,10 @@ fn village() -> (tempfile::TempDir, DataFolder, Store) {
     fs::write(data.key_file(), "key of iron").unwrap();
     fs::create_dir_all(data.uploads().join("ab")).unwrap();
     fs::write(data.uploads().join("ab/file"), "uploaded").unwrap();
+    fs::create_dir_all(data.skills().join("bread/references")).unwrap();
+    fs::write(data.skills().join("bread/SKILL.md"), "skill").unwrap();
+    fs::write(data.skills().join("bread/references/flour.md"), "rye").unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", data.skills().join("bread/link")).unwrap();
     (dir, data, store)
 }
 
@@ -47,10 +51,24 @@ async fn a_backup_of_a_running_village_restores_into_an_empty_folder() {
     assert_eq!(api_key(&fresh).unwrap(), sealed());
     assert_eq!(fs::read_to_string(fresh.key_file()).unwrap(), "key of iron");
     assert_eq!(fs::read_to_string(fresh.uploads().join("ab/file")).unwrap(), "uploaded");
+    assert_eq!(fs::read_to_string(fresh.skills().join("bread/references/flour.md")).unwrap(), "rye");
+    assert!(!fresh.skills().join("bread/link").exists(), "no backup has a link");
     let mut left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["data", "village.tar"], "no working folder is left");
     Store::open(&fresh.store()).unwrap();
+}
+
+#[tokio::test]
+async fn skills_that_lie_where_a_backup_is_restored_are_moved_aside() {
+    let (dir, data, _store) = village();
+    let file = dir.path().join("village.tar");
+    write(&data, &file, Secrets::With).unwrap();
+    let (_other, fresh) = folder();
+    fs::create_dir_all(fresh.skills().join("mine")).unwrap();
+    let aside = restore(&fresh, &file, Existing::Refuse).unwrap().unwrap();
+    assert!(aside.join("skills/mine").is_dir() && !fresh.skills().join("mine").exists());
+    assert!(fresh.skills().join("bread/SKILL.md").exists() && fresh.store().exists());
 }
 
 #[tokio::test]

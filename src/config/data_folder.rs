@@ -10,6 +10,7 @@ use std::{
 pub const STORE: &str = "hamlet.db";
 pub const KEY: &str = "hamlet.key";
 pub const UPLOADS: &str = "uploads";
+pub const SKILLS: &str = "skills";
 const LOCK: &str = "hamlet.lock";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,11 @@ impl DataFolder {
 
     pub fn uploads(&self) -> PathBuf {
         self.0.join(UPLOADS)
+    }
+
+    /// Skills in their open form, a folder each; the operator's.
+    pub fn skills(&self) -> PathBuf {
+        self.0.join(SKILLS)
     }
 
     /// Makes the folder when it is absent, closed to other users of the machine.

@@ -205,6 +205,14 @@ pub const SETTINGS: &[Setting] = &[
         doc: "Who may make an account by themselves: nobody (closed), who was invited (invite), everyone (open).",
         ..PLAIN
     },
+    Setting {
+        name: "titles",
+        env: "HAMLET_TITLES",
+        unset: "the page decides (true)",
+        expects: "true or false",
+        doc: "Whether a model gives a Conversation its title after the first exchange.",
+        ..PLAIN
+    },
 ];
 
 /// Providers of the environment, under the names that other programs use too. They are never stored.

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
     conversation::Cast,
+    ports::Model,
     turn::{CallLimits, Planned, Planner, TurnPlan, Unanswered},
     vocabulary::{Author, AuthorKind, ErrorCode, ErrorKind, Hop, MessageError, Npc, NpcId, PlayerId},
 };
@@ -13,7 +14,10 @@ use super::facts::{self, Facts};
 use crate::{
     app::BuildsProviders,
     http::error::ApiError,
-    village::{VillageState, resolve::resolve},
+    village::{
+        VillageState,
+        resolve::{Role, resolve, resolve_role},
+    },
 };
 
 /// How long a call may run; a tool that knows better says so itself.
@@ -56,17 +60,24 @@ pub fn cast(
         party: facts.party.as_slice().into(),
         player,
         grants: facts.grants_of(npc.id).into(),
-        utility: None,
+        policy: facts.row.speaker_policy,
+        utility: utility(providers, facts, npc),
         model: resolved.model,
         provider,
         window_tokens: usize::try_from(facts.settings.window_tokens).unwrap_or(usize::MAX),
         topic: question.clone().or(topic).unwrap_or_else(|| "".into()),
         question,
-        knows_from: 0,
+        knows_from: facts.knows_from(npc.id),
         when_unwatched: facts.settings.when_unwatched,
         call_limits: CallLimits { run: CALL_LIMIT, approval: APPROVAL_PATIENCE },
     };
     Ok(Planned { cast, plan })
+}
+
+/// Who does work that needs no particular voice.
+fn utility(providers: &dyn BuildsProviders, facts: &Facts, npc: &Npc) -> Option<Model> {
+    let resolved = resolve_role(Role::Utility, npc, &facts.settings, &facts.providers)?;
+    Some(Model { provider: providers.build(resolved.provider), name: resolved.model })
 }
 
 pub fn no_npc(asked: Option<NpcId>) -> ApiError {

@@ -2,7 +2,7 @@
 
 use hamlet_actors::{
     policy::speaker::first_speaker,
-    vocabulary::{ConversationId, Grant, MessageId, Npc, NpcId, PlayerId},
+    vocabulary::{ConversationId, Grant, MessageId, NewcomersKnow, Npc, NpcId, PlayerId},
 };
 use rusqlite::Connection;
 
@@ -28,6 +28,8 @@ use crate::{
 pub struct Facts {
     pub row: ConversationRow,
     pub party: Vec<Npc>,
+    /// The place from which on each of them was there.
+    pub joined: Vec<(NpcId, i64)>,
     /// What each of them may call.
     pub grants: Vec<(NpcId, Vec<Grant>)>,
     pub spoke_last: Option<NpcId>,
@@ -36,12 +38,20 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// The place from which on an NPC is told what was said.
+    pub fn knows_from(&self, npc: NpcId) -> i64 {
+        match self.row.newcomers_know {
+            NewcomersKnow::All => 0,
+            NewcomersKnow::FromJoining => self.joined.iter().find(|(id, _)| *id == npc).map_or(0, |(_, place)| *place),
+        }
+    }
+
     pub fn grants_of(&self, npc: NpcId) -> Vec<Grant> {
         self.grants.iter().find(|(id, _)| *id == npc).map(|(_, grants)| grants.clone()).unwrap_or_default()
     }
 
     pub fn speaker(&self, to: Option<NpcId>, text: &str) -> Option<&Npc> {
-        first_speaker(&self.party, to, text, self.spoke_last)
+        first_speaker(&self.party, self.row.speaker_policy, to, text, self.spoke_last)
     }
 }
 
@@ -104,6 +114,7 @@ fn gather(
     let row = conversations::of_player(conn, id, player)?;
     let ids = conversations::participants(conn, row.key)?;
     let party = npcs::party(conn, &ids)?;
+    let joined = conversations::joined_positions(conn, row.key)?;
     let mut granted = Vec::with_capacity(party.len());
     for npc in &party {
         granted.push((npc.id, grants::of(conn, npc.id)?));
@@ -111,5 +122,5 @@ fn gather(
     let spoke_last = messages::spoke_last(conn, row.key)?.and_then(|id| id.parse().ok());
     let settings = effective(conn, &village.pins)?;
     let providers = known(conn, &village.vault, &village.environment, &village.found)?;
-    Ok(Facts { row, party, grants: granted, spoke_last, settings, providers })
+    Ok(Facts { row, party, joined, grants: granted, spoke_last, settings, providers })
 }

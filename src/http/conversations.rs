@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, put},
 };
-use hamlet_actors::vocabulary::{ConversationId, NpcId, Timestamp};
+use hamlet_actors::vocabulary::{ConversationId, NewcomersKnow, NpcId, SpeakerPolicy, Timestamp};
 use http::StatusCode;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,8 @@ struct ConversationOut {
     title: Option<String>,
     external_id: Option<String>,
     npcs: Vec<Participant>,
+    speaker_policy: SpeakerPolicy,
+    newcomers_know: NewcomersKnow,
     created_at: Timestamp,
     updated_at: Timestamp,
 }
@@ -69,6 +71,8 @@ fn out(conn: &Connection, row: ConversationRow) -> Result<ConversationOut, Store
         title: row.title,
         external_id: row.external_id,
         npcs: party.into_iter().map(|npc| Participant { id: npc.id, slug: npc.slug, name: npc.name }).collect(),
+        speaker_policy: row.speaker_policy,
+        newcomers_know: row.newcomers_know,
         created_at: row.created_at,
         updated_at: row.updated_at,
     })
@@ -138,12 +142,16 @@ async fn one(who: Who, Id(id): Id<ConversationId>, State(app): State<Arc<App>>) 
     Ok(axum::Json(found).into_response())
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct ChangeBody {
     /// Null takes the title away; the next Message gives a new one.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(deserialize_with = "present")]
     title: Option<Option<String>>,
+    #[serde(deserialize_with = "present")]
+    speaker_policy: Option<SpeakerPolicy>,
+    #[serde(deserialize_with = "present")]
+    newcomers_know: Option<NewcomersKnow>,
 }
 
 async fn change(
@@ -157,6 +165,7 @@ async fn change(
         Some(None) => Some(None),
         None => None,
     };
+    let is_renamed = wanted.is_some();
     let changed = app
         .store
         .write(move |conn| {
@@ -164,11 +173,19 @@ async fn change(
             if let Some(title) = wanted {
                 conversations::rename(conn, row.key, title.as_deref())?;
             }
+            if let Some(policy) = body.speaker_policy {
+                conversations::set_speaker_policy(conn, row.key, policy)?;
+            }
+            if let Some(know) = body.newcomers_know {
+                conversations::set_newcomers_know(conn, row.key, know)?;
+            }
             let row = conversations::of_player(conn, id, who.id)?;
             out(conn, row)
         })
         .await?;
-    app.engine.renamed(id, changed.title.clone());
+    if is_renamed {
+        app.engine.renamed(id, changed.title.clone());
+    }
     Ok(axum::Json(changed).into_response())
 }
 

@@ -31,20 +31,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
         require_json(request.headers())?;
-        let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-        if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > BODY_LIMIT as u64) {
-            return Err(too_large());
-        }
-        let reading = Limited::new(request.into_body(), BODY_LIMIT).collect();
-        let read = tokio::time::timeout(BODY_TIME, reading).await;
-        let raw = read.map_err(|_| ApiError::invalid("The body took too long to arrive."))?.map_err(|error| {
-            if error.is::<http_body_util::LengthLimitError>() {
-                too_large()
-            } else {
-                ApiError::invalid("The body could not be read to its end.")
-            }
-        })?;
-        let raw = raw.to_bytes();
+        let raw = read_body(request, BODY_LIMIT).await?;
         // Derived readers take a list for a struct, field by field; on the wire only objects are bodies.
         if raw.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
             return Err(ApiError::invalid("The body must be a JSON object."));
@@ -55,17 +42,36 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
-fn too_large() -> ApiError {
-    ApiError::new(ErrorCode::BodyTooLarge, format!("The body has more than {BODY_LIMIT} bytes."))
+/// A whole body of at most `limit` bytes, within a bounded time.
+pub async fn read_body(request: Request, limit: usize) -> Result<bytes::Bytes, ApiError> {
+    let too_large = || ApiError::new(ErrorCode::BodyTooLarge, format!("The body has more than {limit} bytes."));
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64) {
+        return Err(too_large());
+    }
+    let reading = Limited::new(request.into_body(), limit).collect();
+    let read = tokio::time::timeout(BODY_TIME, reading).await;
+    let body = read.map_err(|_| ApiError::invalid("The body took too long to arrive."))?.map_err(|error| {
+        if error.is::<http_body_util::LengthLimitError>() {
+            too_large()
+        } else {
+            ApiError::invalid("The body could not be read to its end.")
+        }
+    })?;
+    Ok(body.to_bytes())
 }
 
 fn require_json(headers: &http::HeaderMap) -> Result<(), ApiError> {
-    let media = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = media.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("application/json") {
+    if media_type(headers).eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
     Err(ApiError::new(ErrorCode::UnsupportedMediaType, "Send the body as application/json."))
+}
+
+/// What the body is said to be, without parameters; empty when nothing is said.
+pub fn media_type(headers: &http::HeaderMap) -> &str {
+    let media = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    media.split(';').next().unwrap_or_default().trim()
 }
 
 /// The query string.

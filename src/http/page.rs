@@ -9,7 +9,7 @@ use super::error::ApiError;
 
 /// Items of one page at most, and where nothing is asked for.
 const LIMIT: usize = 200;
-const DEFAULT: usize = 50;
+pub const DEFAULT: usize = 50;
 
 /// What a list is asked for.
 #[derive(Debug, Deserialize)]

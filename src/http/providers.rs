@@ -263,7 +263,7 @@ mod tests {
         village.done(ADA, Method::POST, "/api/npcs", json!({"name": "Ada", "providerId": made["id"]})).await;
         let (status, answer) = village.ask(ADMIN, Method::DELETE, &path(&made), Value::Null).await;
         assert_eq!(status, 409);
-        assert_eq!(answer["error"]["details"], json!({"npcs": ["Ada"], "isDefault": false}));
+        assert_eq!(answer["error"]["details"], json!({"npcs": ["Ada"], "isDefault": false, "hasRole": false}));
         for not_meant in ["?force=0", "?force=yes", "?forced=1"] {
             let (status, _) =
                 village.ask(ADMIN, Method::DELETE, &format!("{}{not_meant}", path(&made)), Value::Null).await;

@@ -65,11 +65,21 @@ fn store(
     state: &VillageState,
     changes: &[(Setting, Value)],
 ) -> Result<Result<Map<String, Value>, Invalid>, StoreError> {
-    let named = changes.iter().find(|(setting, value)| *setting == Setting::DefaultProviderId && !value.is_null());
-    if let Some((setting, value)) = named {
-        let id: Option<ProviderId> = value.as_str().and_then(|id| id.parse().ok());
-        let known = registry::known(conn, &state.vault, &state.environment, &state.found)?;
-        if !known.iter().any(|known| Some(known.id) == id) {
+    let known = registry::known(conn, &state.vault, &state.environment, &state.found)?;
+    let is_known = |id: ProviderId| known.iter().any(|known| known.id == id);
+    for (setting, value) in changes.iter().filter(|(_, value)| !value.is_null()) {
+        let fits = match setting {
+            Setting::DefaultProviderId => value.as_str().and_then(|id| id.parse().ok()).is_some_and(is_known),
+            Setting::ModelRoles => {
+                let mut wanted = Settings::default();
+                if let Err(invalid) = wanted.set(*setting, value) {
+                    return Ok(Err(invalid));
+                }
+                wanted.model_roles.providers().all(is_known)
+            }
+            _ => true,
+        };
+        if !fits {
             return Ok(Err(Invalid::new(setting.name(), "names no Provider that is known")));
         }
     }
@@ -140,6 +150,8 @@ mod tests {
             "windowTokens": from("default", json!(60_000)),
             "whenUnwatched": from("default", json!({"finish": true})),
             "signUp": from("default", json!("invite")),
+            "titles": from("default", json!(true)),
+            "modelRoles": from("default", json!({"main": null, "subagent": null, "utility": null})),
         });
         assert_eq!(village.done(ADA, Method::GET, SETTINGS, Value::Null).await, expected);
         assert_eq!(village.refused("", Method::GET, SETTINGS, Value::Null).await.0, 401);
@@ -161,12 +173,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn roles_are_set_as_a_whole_with_providers_that_are_known() {
+        let village = TestVillage::new().await;
+        let main = json!({"providerId": REHEARSAL, "model": "m"});
+        village.done(ADMIN, Method::PATCH, SETTINGS, json!({"modelRoles": {"main": main}})).await;
+        let set =
+            village.done(ADMIN, Method::PATCH, SETTINGS, json!({"modelRoles": {"utility": {"model": "u"}}})).await;
+        let utility = json!({"providerId": null, "model": "u"});
+        let expected = json!({"main": null, "subagent": null, "utility": utility});
+        assert_eq!(set["modelRoles"], from("stored", expected));
+    }
+
+    #[tokio::test]
     async fn a_change_that_does_not_fit_changes_nothing() {
         let village = TestVillage::new().await;
         let before = village.done(ADA, Method::GET, SETTINGS, Value::Null).await;
         for bad in [
             json!({"hopLimit": 3, "stepLimit": 0}),
-            json!({"hopLimit": 3, "modelRoles": {}}),
+            json!({"hopLimit": 3, "modelRole": {}}),
+            json!({"hopLimit": 3, "modelRoles": {"main": {"model": ""}}}),
+            json!({"hopLimit": 3, "modelRoles": {"utility": {"providerId": "0198c0de-0000-7000-8000-000000000000", "model": "m"}}}),
             json!({"hopLimit": 3, "_seeded": null}),
             json!({"hopLimit": 3, "defaultProviderId": "rehearsal"}),
             json!({"hopLimit": 3, "defaultProviderId": "0198c0de-0000-7000-8000-000000000000"}),

@@ -9,7 +9,9 @@ use serde_json::json;
 use super::error::ApiError;
 use crate::{
     store::{Store, StoreError},
-    village::{npc::NpcRefusal, provider::ProviderRefusal, resolve::ResolveRefusal, text::Invalid},
+    village::{
+        npc::NpcRefusal, provider::ProviderRefusal, resolve::ResolveRefusal, skill::SkillRefusal, text::Invalid,
+    },
 };
 
 /// One change in one commit, whose rules may refuse it. A refusal is decided before anything is written.
@@ -45,14 +47,25 @@ impl From<ProviderRefusal> for ApiError {
             ProviderRefusal::Invalid(invalid) => invalid.clone().into(),
             ProviderRefusal::KeyWouldMove => Self::invalid(sentence(&refusal)).with(json!({"field": "apiKey"})),
             ProviderRefusal::NameTaken(_) | ProviderRefusal::Full => Self::new(ErrorCode::Conflict, sentence(&refusal)),
-            ProviderRefusal::InUse { npcs, is_default } => Self::new(
+            ProviderRefusal::InUse { npcs, is_default, has_role } => Self::new(
                 ErrorCode::Conflict,
                 "NPCs or the settings still name this Provider. Repeat with ?force=1 to delete it all the same: they keep \
                  naming it, and are refused with NO_PROVIDER_KEY until that is changed.",
             )
-            .with(json!({"npcs": npcs, "isDefault": is_default})),
+            .with(json!({"npcs": npcs, "isDefault": is_default, "hasRole": has_role})),
             ProviderRefusal::Vault(error) => Self::internal(error),
         }
+    }
+}
+
+impl From<SkillRefusal> for ApiError {
+    fn from(refusal: SkillRefusal) -> Self {
+        let code = match refusal {
+            SkillRefusal::Invalid(invalid) => return invalid.into(),
+            SkillRefusal::NameTaken(_) | SkillRefusal::Full | SkillRefusal::FromFolder { .. } => ErrorCode::Conflict,
+            SkillRefusal::AdminsOnly | SkillRefusal::NotYours(_) => ErrorCode::Forbidden,
+        };
+        Self::new(code, sentence(&refusal))
     }
 }
 
@@ -63,7 +76,7 @@ impl From<ResolveRefusal> for ApiError {
 }
 
 /// An error's words as a sentence for a person.
-fn sentence(error: &impl fmt::Display) -> String {
+pub fn sentence(error: &impl fmt::Display) -> String {
     let text = error.to_string();
     let mut rest = text.chars();
     rest.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), rest.as_str()))

@@ -23,7 +23,7 @@ use crate::{
     village::{
         VillageState,
         registry::{EnvironmentProviders, Found, REHEARSAL},
-        resolve::{default_model, default_provider},
+        resolve::default_voice,
         settings::{Pins, Setting},
         text::Invalid,
     },
@@ -166,6 +166,7 @@ fn pins(given: &VillagePins) -> Result<Pins, Invalid> {
         hamlet_actors::turn::WhenUnwatched::AbortAfter(delay) => json!({"abortAfterSeconds": delay.as_secs()}),
     })?;
     pin(&mut pins, Setting::SignUp, given.sign_up.as_ref(), |policy| json!(policy))?;
+    pin(&mut pins, Setting::Titles, given.titles.as_ref(), |on| json!(on))?;
     Ok(pins)
 }
 
@@ -192,7 +193,7 @@ async fn greet(config: &Config, server: &Server) -> Result<(), ServeError> {
 
 async fn who_answers(village: &VillageState) -> Result<String, ServeError> {
     let (settings, known) = village.choices().await?;
-    let Ok(provider) = default_provider(&settings, &known) else {
+    let Ok((provider, model)) = default_voice(&settings, &known) else {
         return Ok("The default Provider of the settings is not known here: NPCs can't answer until that is changed."
             .to_owned());
     };
@@ -202,7 +203,7 @@ async fn who_answers(village: &VillageState) -> Result<String, ServeError> {
                    the page."
             .to_owned());
     }
-    let model = default_model(&settings, provider).unwrap_or_else(|| "no model yet: set one on the page".to_owned());
+    let model = model.unwrap_or_else(|| "no model yet: set one on the page".to_owned());
     Ok(format!("{} answers ({model}).", provider.name))
 }
 

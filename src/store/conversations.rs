@@ -1,7 +1,9 @@
 //! Conversations and who takes part. Everything is scoped by the Player who asks: what belongs to another is not found,
 //! like what does not exist (promise 17).
 
-use hamlet_actors::vocabulary::{ConversationId, MessageId, NpcId, PlayerId, Timestamp, TurnId};
+use hamlet_actors::vocabulary::{
+    ConversationId, MessageId, NewcomersKnow, NpcId, PlayerId, SpeakerPolicy, Timestamp, TurnId,
+};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{Store, StoreError, journal::Claims, queue, rows, writer::Job};
@@ -16,9 +18,12 @@ pub struct ConversationRow {
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub last_seq: u64,
+    pub speaker_policy: SpeakerPolicy,
+    pub newcomers_know: NewcomersKnow,
 }
 
-const COLUMNS: &str = "c.key, c.id, c.external_id, c.title, c.created_at, c.updated_at, c.last_seq";
+const COLUMNS: &str = "c.key, c.id, c.external_id, c.title, c.created_at, c.updated_at, c.last_seq, c.speaker_policy, \
+                       c.newcomers_know";
 
 fn conversation(row: &Row<'_>) -> rusqlite::Result<ConversationRow> {
     Ok(ConversationRow {
@@ -29,6 +34,8 @@ fn conversation(row: &Row<'_>) -> rusqlite::Result<ConversationRow> {
         created_at: Timestamp::from_millis(row.get(4)?),
         updated_at: Timestamp::from_millis(row.get(5)?),
         last_seq: row.get(6)?,
+        speaker_policy: rows::word(row, 7)?,
+        newcomers_know: rows::word(row, 8)?,
     })
 }
 
@@ -56,31 +63,45 @@ pub fn create(conn: &Connection, new: &NewConversation) -> Result<ConversationRo
     of_player(conn, new.id, new.owner)
 }
 
-/// Replaces who takes part; one that stays keeps the time of its joining.
+/// Replaces who takes part; one that stays keeps the time and the place of its joining. A newcomer's place is behind
+/// everything that was said or waits.
 ///
 /// # Errors
 /// Not found when one of the NPCs does not exist.
 pub fn set_participants(conn: &Connection, key: i64, npcs: &[NpcId], at: Timestamp) -> Result<(), StoreError> {
-    let known: Vec<(NpcId, i64)> = {
-        let mut statement =
-            conn.prepare_cached("SELECT npc_id, joined_at FROM participants WHERE conversation_key = ?1")?;
-        let rows = statement.query_map([key], |row| Ok((NpcId(rows::id(row, 0)?), row.get(1)?)))?;
+    let known: Vec<(NpcId, (i64, i64))> = {
+        let mut statement = conn.prepare_cached(
+            "SELECT npc_id, joined_at, joined_position FROM participants WHERE conversation_key = ?1",
+        )?;
+        let rows = statement.query_map([key], |row| Ok((NpcId(rows::id(row, 0)?), (row.get(1)?, row.get(2)?))))?;
         rows.collect::<Result<_, _>>()?
     };
+    let behind: i64 = conn
+        .prepare_cached("SELECT coalesce(max(position) + 1, 0) FROM messages WHERE conversation_key = ?1")?
+        .query_row([key], |row| row.get(0))?;
     conn.prepare_cached("DELETE FROM participants WHERE conversation_key = ?1")?.execute([key])?;
     for (ordinal, npc) in npcs.iter().enumerate() {
-        let joined = known.iter().find(|(id, _)| id == npc).map_or(at.as_millis(), |(_, at)| *at);
+        let joined = known.iter().find(|(id, _)| id == npc).map_or((at.as_millis(), behind), |(_, joined)| *joined);
         let inserted = conn
             .prepare_cached(
-                "INSERT INTO participants (conversation_key, npc_id, ordinal, joined_at) \
-                 SELECT ?1, id, ?3, ?4 FROM npcs WHERE id = ?2",
+                "INSERT INTO participants (conversation_key, npc_id, ordinal, joined_at, joined_position) \
+                 SELECT ?1, id, ?3, ?4, ?5 FROM npcs WHERE id = ?2",
             )?
-            .execute((key, npc.0.as_bytes(), ordinal, joined))?;
+            .execute((key, npc.0.as_bytes(), ordinal, joined.0, joined.1))?;
         if inserted == 0 {
             return Err(StoreError::NotFound);
         }
     }
     Ok(())
+}
+
+/// The place of the first Message that each NPC was there for, in the order of the Party.
+pub fn joined_positions(conn: &Connection, key: i64) -> Result<Vec<(NpcId, i64)>, StoreError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT npc_id, joined_position FROM participants WHERE conversation_key = ?1 ORDER BY ordinal",
+    )?;
+    let rows = statement.query_map([key], |row| Ok((NpcId(rows::id(row, 0)?), row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// The NPCs of a Conversation, in the order of the Party.
@@ -132,6 +153,18 @@ pub fn page(
 
 pub fn rename(conn: &Connection, key: i64, title: Option<&str>) -> Result<(), StoreError> {
     conn.prepare_cached("UPDATE conversations SET title = ?2 WHERE key = ?1")?.execute((key, title))?;
+    Ok(())
+}
+
+pub fn set_speaker_policy(conn: &Connection, key: i64, policy: SpeakerPolicy) -> Result<(), StoreError> {
+    let word = rows::as_word(&policy)?;
+    conn.prepare_cached("UPDATE conversations SET speaker_policy = ?2 WHERE key = ?1")?.execute((key, word))?;
+    Ok(())
+}
+
+pub fn set_newcomers_know(conn: &Connection, key: i64, know: NewcomersKnow) -> Result<(), StoreError> {
+    let word = rows::as_word(&know)?;
+    conn.prepare_cached("UPDATE conversations SET newcomers_know = ?2 WHERE key = ?1")?.execute((key, word))?;
     Ok(())
 }
 
@@ -265,3 +298,6 @@ impl Job for Tombstone {
         drop(self.answer.send(outcome));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,7 +60,7 @@ pub enum ProviderRefusal {
     )]
     KeyWouldMove,
     #[error("the Provider is still in use")]
-    InUse { npcs: Vec<String>, is_default: bool },
+    InUse { npcs: Vec<String>, is_default: bool, has_role: bool },
     #[error(transparent)]
     Vault(#[from] VaultError),
 }
@@ -143,10 +143,11 @@ pub fn delete(
     let row = providers::get(conn, id)?;
     if when_in_use == WhenInUse::Refuse {
         let npcs = npcs::names_with_provider(conn, id, NAMED_MAX)?;
-        let default = settings::effective(conn, pins)?.default_provider;
-        let is_default = default.is_some_and(|default| default.means(id, &row.name));
-        if is_default || !npcs.is_empty() {
-            return Ok(Err(ProviderRefusal::InUse { npcs, is_default }));
+        let settings = settings::effective(conn, pins)?;
+        let is_default = settings.default_provider.is_some_and(|default| default.means(id, &row.name));
+        let has_role = settings.model_roles.providers().any(|named| named == id);
+        if is_default || has_role || !npcs.is_empty() {
+            return Ok(Err(ProviderRefusal::InUse { npcs, is_default, has_role }));
         }
     }
     providers::delete(conn, id)?;
@@ -372,13 +373,13 @@ mod tests {
         let pins = Pins::default();
         let refused = delete(&conn, &pins, row.id, WhenInUse::Refuse).unwrap().unwrap_err();
         assert!(
-            matches!(&refused, ProviderRefusal::InUse { npcs, is_default: true } if npcs == &["Ada".to_owned()]),
+            matches!(&refused, ProviderRefusal::InUse { npcs, is_default: true, has_role: false } if npcs == &["Ada".to_owned()]),
             "{refused:?}"
         );
         npcs::delete(&conn, npc.npc.id).unwrap();
         let refused = delete(&conn, &pins, row.id, WhenInUse::Refuse).unwrap().unwrap_err();
         assert!(
-            matches!(&refused, ProviderRefusal::InUse { npcs, is_default: true } if npcs.is_empty()),
+            matches!(&refused, ProviderRefusal::InUse { npcs, is_default: true, has_role: false } if npcs.is_empty()),
             "{refused:?}"
         );
         assert!(delete(&conn, &pins, row.id, WhenInUse::DeleteAllTheSame).unwrap().is_ok());
@@ -387,6 +388,10 @@ mod tests {
         pinned.pin(Setting::DefaultProviderId, json!("b"), "LLM_PROVIDER").unwrap();
         let refused = delete(&conn, &pinned, named.id, WhenInUse::Refuse).unwrap().unwrap_err();
         assert!(matches!(&refused, ProviderRefusal::InUse { is_default: true, .. }), "{refused:?}");
+        let roles = json!({"utility": {"providerId": named.id, "model": "m"}});
+        crate::store::settings::set(&conn, Setting::ModelRoles.name(), &roles).unwrap();
+        let refused = delete(&conn, &pins, named.id, WhenInUse::Refuse).unwrap().unwrap_err();
+        assert!(matches!(refused, ProviderRefusal::InUse { is_default: false, has_role: true, .. }), "a role names it");
         for when in [WhenInUse::Refuse, WhenInUse::DeleteAllTheSame] {
             assert!(matches!(delete(&conn, &pins, row.id, when), Err(StoreError::NotFound)));
         }

@@ -8,7 +8,10 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::text::{self, Invalid};
+use super::{
+    patch::Object,
+    text::{self, Invalid},
+};
 use crate::{
     auth::SignUp,
     store::{StoreError, settings},
@@ -26,6 +29,9 @@ pub struct Settings {
     pub window_tokens: u32,
     pub when_unwatched: WhenUnwatched,
     pub sign_up: SignUp,
+    /// Whether a model gives a Conversation its title after the first exchange.
+    pub titles: bool,
+    pub model_roles: ModelRoles,
 }
 
 impl Default for Settings {
@@ -38,8 +44,36 @@ impl Default for Settings {
             window_tokens: 60_000,
             when_unwatched: WhenUnwatched::Finish,
             sign_up: SignUp::default(),
+            titles: true,
+            model_roles: ModelRoles::default(),
         }
     }
+}
+
+/// Which models do what; what is null is left to other rules (`resolve::resolve_role`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ModelRoles {
+    /// Of NPCs that name none; it comes before the default model.
+    pub main: Option<RoleModel>,
+    pub subagent: Option<RoleModel>,
+    /// For titles and summaries.
+    pub utility: Option<RoleModel>,
+}
+
+impl ModelRoles {
+    /// The Providers that are named.
+    pub fn providers(&self) -> impl Iterator<Item = ProviderId> {
+        [&self.main, &self.subagent, &self.utility].into_iter().flatten().filter_map(|role| role.provider_id)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RoleModel {
+    /// None: the default Provider.
+    #[serde(default)]
+    pub provider_id: Option<ProviderId>,
+    pub model: String,
 }
 
 /// Stored settings name a Provider by its id; from outside (`LLM_PROVIDER`) it may be a name.
@@ -78,10 +112,12 @@ pub enum Setting {
     WindowTokens,
     WhenUnwatched,
     SignUp,
+    Titles,
+    ModelRoles,
 }
 
 impl Setting {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::DefaultProviderId,
         Self::DefaultModel,
         Self::HopLimit,
@@ -89,6 +125,8 @@ impl Setting {
         Self::WindowTokens,
         Self::WhenUnwatched,
         Self::SignUp,
+        Self::Titles,
+        Self::ModelRoles,
     ];
 
     /// As on the wire and in the store.
@@ -101,6 +139,8 @@ impl Setting {
             Self::WindowTokens => "windowTokens",
             Self::WhenUnwatched => "whenUnwatched",
             Self::SignUp => "signUp",
+            Self::Titles => "titles",
+            Self::ModelRoles => "modelRoles",
         }
     }
 
@@ -175,6 +215,8 @@ impl Settings {
                 };
             }
             Setting::SignUp => self.sign_up = read(setting, value)?,
+            Setting::Titles => self.titles = read(setting, value)?,
+            Setting::ModelRoles => self.model_roles = roles(setting, value)?,
         }
         Ok(())
     }
@@ -192,6 +234,8 @@ impl Settings {
                 WhenUnwatched::AbortAfter(delay) => json!(Unwatched::AbortAfterSeconds(delay.as_secs())),
             },
             Setting::SignUp => json!(self.sign_up),
+            Setting::Titles => json!(self.titles),
+            Setting::ModelRoles => json!(self.model_roles),
         }
     }
 }
@@ -201,6 +245,31 @@ impl Settings {
 enum Unwatched {
     Finish(bool),
     AbortAfterSeconds(u64),
+}
+
+/// As it is written; lists are no objects here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct WrittenRoles {
+    main: Option<Object<RoleModel>>,
+    subagent: Option<Object<RoleModel>>,
+    utility: Option<Object<RoleModel>>,
+}
+
+fn roles(setting: Setting, value: &Value) -> Result<ModelRoles, Invalid> {
+    let Object(written) = read::<Object<WrittenRoles>>(setting, value)?;
+    let checked = |role: Option<Object<RoleModel>>| {
+        role.map(|Object(RoleModel { provider_id, model })| {
+            let model = text::name(setting.name(), &model, 200)?;
+            Ok(RoleModel { provider_id, model })
+        })
+        .transpose()
+    };
+    Ok(ModelRoles {
+        main: checked(written.main)?,
+        subagent: checked(written.subagent)?,
+        utility: checked(written.utility)?,
+    })
 }
 
 fn read<T: serde::de::DeserializeOwned>(setting: Setting, value: &Value) -> Result<T, Invalid> {
@@ -215,87 +284,4 @@ fn within(setting: Setting, value: &Value, min: u32, max: u32) -> Result<u32, In
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_setting_takes_what_is_in_its_range_and_nothing_else() {
-        let id = "0198c0de-0000-7000-8000-000000000000";
-        let table = [
-            (
-                Setting::HopLimit,
-                vec![json!(0), json!(50)],
-                vec![json!(-1), json!(51), json!(1.5), json!("6"), json!(1e99)],
-            ),
-            (Setting::StepLimit, vec![json!(1), json!(100)], vec![json!(0), json!(101)]),
-            (
-                Setting::WindowTokens,
-                vec![json!(1_000), json!(2_000_000)],
-                vec![json!(999), json!(2_000_001), json!(u64::MAX)],
-            ),
-            (
-                Setting::WhenUnwatched,
-                vec![json!({"finish": true}), json!({"abortAfterSeconds": 0}), json!({"abortAfterSeconds": 86_400})],
-                vec![
-                    json!({"finish": false}),
-                    json!({"abortAfterSeconds": 86_401}),
-                    json!({"abortAfterSeconds": -1}),
-                    json!({"finish": true, "abortAfterSeconds": 1}),
-                    json!({}),
-                    json!("finish"),
-                    json!([true]),
-                ],
-            ),
-            (Setting::SignUp, vec![json!("closed"), json!("invite"), json!("open")], vec![json!("Open"), json!(true)]),
-            (Setting::DefaultProviderId, vec![json!(id)], vec![json!(""), json!(1), json!("a\nb")]),
-            (Setting::DefaultModel, vec![json!("a/b:c")], vec![json!(""), json!("x".repeat(201))]),
-        ];
-        assert_eq!(table.len(), Setting::ALL.len());
-        for (setting, good, bad) in table {
-            for value in good {
-                let mut settings = Settings::default();
-                assert_eq!(settings.set(setting, &value), Ok(()), "{setting:?} {value}");
-                assert_eq!(settings.value(setting), value);
-            }
-            for value in bad {
-                let refused = Settings::default().set(setting, &value).map_err(|invalid| invalid.field);
-                assert_eq!(refused, Err(setting.name()), "{setting:?} {value}");
-            }
-        }
-    }
-
-    #[test]
-    fn names_are_read_as_they_are_written() {
-        for setting in Setting::ALL {
-            assert_eq!(Setting::named(setting.name()), Some(setting));
-        }
-        assert_eq!(Setting::named("hoplimit"), None);
-    }
-
-    #[test]
-    fn a_pin_that_does_not_fit_is_refused_at_once() {
-        let mut pins = Pins::default();
-        assert!(pins.pin(Setting::HopLimit, json!(51), "HAMLET_HOP_LIMIT").is_err());
-        assert_eq!(pins.source(Setting::HopLimit), None);
-        pins.pin(Setting::HopLimit, json!(2), "HAMLET_HOP_LIMIT").unwrap();
-        assert_eq!(pins.source(Setting::HopLimit), Some("HAMLET_HOP_LIMIT"));
-    }
-
-    #[test]
-    fn a_pin_comes_before_what_is_stored_and_that_before_the_default() {
-        let conn = Connection::open_in_memory().unwrap();
-        conn.execute_batch("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT").unwrap();
-        settings::set(&conn, "hopLimit", &json!(3)).unwrap();
-        settings::set(&conn, "stepLimit", &json!(4)).unwrap();
-        settings::set(&conn, "_mark", &json!("ours")).unwrap();
-        let mut pins = Pins::default();
-        pins.pin(Setting::HopLimit, json!(2), "a flag").unwrap();
-        let expected = Settings { hop_limit: 2, step_limit: 4, ..Settings::default() };
-        assert_eq!(effective(&conn, &pins).unwrap(), expected);
-        settings::clear(&conn, "stepLimit").unwrap();
-        assert_eq!(effective(&conn, &pins).unwrap(), Settings { hop_limit: 2, ..Settings::default() });
-        settings::set(&conn, "signUp", &json!("nobody")).unwrap();
-        let error = effective(&conn, &pins).unwrap_err().to_string();
-        assert!(error.contains("signUp"), "{error}");
-    }
-}
+mod tests;

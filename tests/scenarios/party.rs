@@ -167,3 +167,23 @@ async fn the_second_turn_tells_each_what_the_others_said_and_keeps_its_own_calls
     );
     assert_eq!(last_words(&items), "[Bo]: Mine.\n\nAnd?");
 }
+
+#[tokio::test]
+async fn where_everybody_speaks_once_each_answers_in_turn_and_knows_what_was_said() {
+    let (village, _) = TestVillage::new().await.in_party().await;
+    village.planner.follow(hamlet_actors::vocabulary::SpeakerPolicy::EveryoneOnce);
+    let scripts: Vec<_> = (0..3).map(|_| village.provider.expect()).collect();
+    let begun = village.say("What do you think?").await;
+    for (script, words) in scripts.iter().zip(["Yes.", "No.", "Perhaps."]) {
+        script.text(words);
+        script.finish();
+    }
+    let mut tab = village.tab(begun.cursor).await;
+    tab.until_ended().await;
+    let said: Vec<String> = village.stored().await.iter().map(|stored| stored.message.text.clone()).collect();
+    assert_eq!(said, ["What do you think?", "Yes.", "No.", "Perhaps."]);
+    let asked = village.provider.asked(2).await;
+    assert_eq!(last_words(&asked.items), "What do you think?\n\n[Ada]: Yes.\n\n[Bo]: No.");
+    assert_eq!(tab.terminal_frames(), 1);
+    assert_eq!(village.newest().await.message.hop.count, 0);
+}

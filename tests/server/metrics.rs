@@ -136,7 +136,7 @@ async fn the_store_the_process_and_requests_are_counted_under_bounded_labels() {
         (r#"hamlet_http_requests_total{method="GET",route="other",status="4xx"}"#.to_owned(), 1.0),
         (r#"hamlet_refusals_total{code="NOT_FOUND"}"#.to_owned(), 2.0),
         ("hamlet_commit_failures_total".to_owned(), 0.0),
-        (format!(r#"hamlet_build_info{{version="{}",schema="2"}}"#, env!("CARGO_PKG_VERSION")), 1.0),
+        (format!(r#"hamlet_build_info{{version="{}",schema="3"}}"#, env!("CARGO_PKG_VERSION")), 1.0),
     ] {
         assert_eq!(series.get(&name), Some(&expected), "{name}: {series:#?}");
     }

@@ -8,20 +8,20 @@ use serde_json::{Map, Value};
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
-    Planned, Task, Unanswered,
+    Task,
     buffer::Buffer,
     gather::Gathered,
-    plan as cast_for,
+    passing::passed,
     task::{Over, Watching},
 };
 use crate::{
-    conversation::event::{Decision, Pass},
+    conversation::event::Decision,
     policy::{
         outcome::{Ending, closed_call},
         output,
     },
     ports::{Handoff, Invocation, ToolAnswer, ToolOutcome},
-    vocabulary::{CallState, Delta, MessageId, Part, ToolCall, ToolResult},
+    vocabulary::{CallState, Delta, Part, ToolCall, ToolResult},
 };
 
 /// What is needed to run the calls of one answer.
@@ -84,30 +84,11 @@ impl CallsTask {
             (None, Some((_, call, handoff))) => tokio::select! {
                 biased;
                 ending = watching.ended() => Over { ending, pass: None },
-                pass = hand_over(&task, call, handoff) => Over { ending: Ending::Called, pass: Some(pass) },
+                pass = passed(&task, Some(call.tool_call_id), handoff) => Over { ending: Ending::Called, pass: Some(pass) },
             },
         };
         task.report(buffer, over, None);
     }
-}
-
-/// Finds out who goes on, and with what.
-async fn hand_over(task: &Task, call: ToolCall, handoff: Handoff) -> (Pass, Option<Box<super::TurnPlan>>) {
-    let Handoff { to, message } = handoff;
-    let text = Unanswered {
-        conversation: task.conversation,
-        author: task.plan.player.clone(),
-        text: message.as_str().into(),
-        to: Some(to),
-    };
-    let planned = cast_for(Arc::clone(&task.ports.planner), text).await;
-    let name = task.plan.party.iter().find(|npc| npc.id == to).map_or_else(|| to.to_string(), |npc| npc.name.clone());
-    let (cast, plan) = match planned {
-        Ok(Planned { cast, plan }) => (Ok(cast), Some(Box::new(plan))),
-        Err(error) => (Err(error), None),
-    };
-    let pass = Pass { call: Some(call.tool_call_id), to, to_name: name, message, reply: MessageId::generate(), cast };
-    (pass, plan)
 }
 
 async fn answered(

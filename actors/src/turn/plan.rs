@@ -8,7 +8,7 @@ use crate::{
     conversation::Progress,
     policy::passing::back_and_forth,
     ports::{Model, Provider},
-    vocabulary::{Author, ConversationId, Grant, Npc, PlayerId},
+    vocabulary::{Author, ConversationId, Grant, Npc, PlayerId, SpeakerPolicy},
 };
 
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub struct TurnPlan {
     /// Everybody of the Party in its order, the speaker included.
     pub party: Arc<[Npc]>,
     pub player: Author,
+    /// Who goes on when a part has ended and nobody was handed the turn.
+    pub policy: SpeakerPolicy,
     /// What the speaker may call.
     pub grants: Arc<[Grant]>,
     pub model: String,

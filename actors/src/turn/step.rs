@@ -12,6 +12,7 @@ use super::{
     buffer::Buffer,
     context,
     gather::{Gathered, gather},
+    passing::passed,
     stopwatch::{Place, Stopwatch},
     task::{Over, Reports, Task, Watching},
 };
@@ -19,9 +20,10 @@ use crate::{
     policy::{
         echo::Echo,
         outcome::{Ending, REPLY_LIMIT},
+        speaker::next_in_turn,
     },
     ports::{
-        End, PromptRecord, ProviderEvent, ProviderEvents,
+        End, Handoff, PromptRecord, ProviderEvent, ProviderEvents,
         journal::JournalError,
         observer::{CallOutcome, ProviderCall},
     },
@@ -45,7 +47,7 @@ pub struct StepTask {
 impl StepTask {
     /// Runs the step to its end and reports it, whatever that end is.
     pub async fn run(self) {
-        let Self { task, before_position, mut gathered, released, watching } = self;
+        let Self { task, before_position, mut gathered, released, mut watching } = self;
         let span = tracing::info_span!(
             "turn",
             conversation = %task.conversation,
@@ -56,7 +58,7 @@ impl StepTask {
         );
         let (mut buffer, mut watch) = (Buffer::default(), Stopwatch::default());
         let step = Step { task: &task, buffer: &mut buffer, watch: &mut watch, gathered: &mut gathered };
-        let answering = AssertUnwindSafe(step.take(before_position, released, watching));
+        let answering = AssertUnwindSafe(step.take(before_position, released, &mut watching));
         let ending = answering.catch_unwind().instrument(span.clone()).await;
         let ending = ending.unwrap_or(Ending::Panicked);
         span.in_scope(|| tell(&ending));
@@ -65,7 +67,21 @@ impl StepTask {
             let (usage, outcome) = (buffer.usage(), outcome_of(&ending));
             task.ports.observer.provider_answered(&ProviderCall { provider, model, took, first_delta, usage, outcome });
         }
-        task.report(buffer, Over { ending, pass: None }, gathered);
+        let over = follow(&task, ending, &mut watching).await;
+        task.report(buffer, over, gathered);
+    }
+}
+
+/// Where everybody is to speak once, the next one goes on behind an answer that ended well.
+async fn follow(task: &Task, ending: Ending, watching: &mut Watching) -> Over {
+    let whole = matches!(ending, Ending::Provider(End::Complete(_)));
+    let next = next_in_turn(&task.plan.party, task.plan.policy, &task.progress.trail).filter(|_| whole);
+    let Some(next) = next else { return Over { ending, pass: None } };
+    let handoff = Handoff { to: next.id, message: String::new() };
+    tokio::select! {
+        biased;
+        cut = watching.ended() => Over { ending: cut, pass: None },
+        pass = passed(task, None, handoff) => Over { ending, pass: Some(pass) },
     }
 }
 
@@ -88,7 +104,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    async fn take(self, before_position: i64, released: oneshot::Receiver<()>, mut watching: Watching) -> Ending {
+    async fn take(self, before_position: i64, released: oneshot::Receiver<()>, watching: &mut Watching) -> Ending {
         let Self { task, buffer, watch, gathered } = self;
         let ready = async {
             // The request is written while the commit is on its way, and sent once it is through.

@@ -19,8 +19,9 @@ use crate::{
     auth::{Admin, PlayerRole, Who},
     http::{
         error::{self, ApiError},
-        npcs, providers, settings,
+        npcs, providers, settings, skills,
     },
+    plugins::skills::Shelf,
     store::Store,
     vault::Vault,
     village::{
@@ -70,7 +71,7 @@ impl FromRequestParts<TestState> for Admin {
 pub struct TestVillage {
     pub state: VillageState,
     router: Router,
-    _folder: tempfile::TempDir,
+    pub folder: tempfile::TempDir,
 }
 
 impl TestVillage {
@@ -94,14 +95,16 @@ impl TestVillage {
             environment: Arc::new(environment),
             found: Arc::new(found),
             pins: Arc::new(pins),
+            shelf: Shelf::new(folder.path().join("skills")),
         };
         let router = Router::new()
             .merge(npcs::routes())
             .merge(providers::routes())
             .merge(settings::routes())
+            .merge(skills::routes())
             .layer(middleware::from_fn(error::render))
             .with_state(TestState { village: state.clone(), players: Arc::new(players) });
-        Self { state, router, _folder: folder }
+        Self { state, router, folder }
     }
 
     /// One request with a JSON body (none when it is null); the status and the JSON answered.
@@ -117,17 +120,29 @@ impl TestVillage {
         path: &str,
         body: impl Into<Body>,
     ) -> (StatusCode, Value) {
+        let (status, bytes) = self.send(player, method, path, "application/json", body).await;
+        (status, if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() })
+    }
+
+    /// One request with a body of any kind; the status and the bytes answered.
+    pub async fn send(
+        &self,
+        player: &str,
+        method: Method,
+        path: &str,
+        media: &str,
+        body: impl Into<Body>,
+    ) -> (StatusCode, bytes::Bytes) {
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header(PLAYER, player)
-            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::CONTENT_TYPE, media)
             .body(body.into())
             .unwrap();
         let response = self.router.clone().oneshot(request).await.unwrap();
         let status = response.status();
-        let bytes = response.into_body().collect().await.unwrap().to_bytes();
-        (status, if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() })
+        (status, response.into_body().collect().await.unwrap().to_bytes())
     }
 
     /// As `ask`, for what has to succeed.

@@ -31,7 +31,7 @@ use hamlet_actors::{
     village::Upkeep,
     vocabulary::{
         Approval, Author, AuthorKind, ConversationId, Frame, Grant, Hop, MessageError, MessageId, MessageStatus,
-        ModelParams, Npc, NpcId, PlayerId, Timestamp, Transcript, TurnId,
+        ModelParams, Npc, NpcId, PlayerId, SpeakerPolicy, Timestamp, Transcript, TurnId,
     },
 };
 
@@ -41,6 +41,7 @@ use crate::{FaultyJournal, Onlooker, PlayedCapability, PlayedTool, ScriptedProvi
 pub struct TestPlanner {
     party: Mutex<Vec<Npc>>,
     grants: Mutex<Vec<Grant>>,
+    policy: Mutex<SpeakerPolicy>,
     call_limits: Mutex<CallLimits>,
     step_limit: AtomicU32,
     window_tokens: AtomicUsize,
@@ -58,6 +59,10 @@ impl TestPlanner {
     /// These are there, in this order.
     pub fn seat(&self, party: &[Npc]) {
         *self.party.lock().unwrap() = party.to_vec();
+    }
+
+    pub fn follow(&self, policy: SpeakerPolicy) {
+        *self.policy.lock().unwrap() = policy;
     }
 
     /// What everybody may call.
@@ -104,6 +109,7 @@ impl TestPlanner {
             npc: self.speaker(to),
             party: self.party.lock().unwrap().as_slice().into(),
             player,
+            policy: *self.policy.lock().unwrap(),
             grants: self.grants.lock().unwrap().as_slice().into(),
             model: "scripted".to_owned(),
             provider: self.provider.clone(),
@@ -217,6 +223,7 @@ impl TestVillage {
         let planner = Arc::new(TestPlanner {
             party: Mutex::new(vec![npc.clone()]),
             grants: Mutex::default(),
+            policy: Mutex::default(),
             call_limits: Mutex::new(CallLimits { run: Duration::from_secs(5), approval: Duration::from_secs(5) }),
             step_limit: AtomicU32::new(16),
             window_tokens: AtomicUsize::new(60_000),

@@ -64,7 +64,7 @@ fn alone_with_nothing_there_is_the_identity_only() {
     let prompt = whole([
         Some(identity::section(&bare)),
         instructions::section(&bare),
-        roster::section(&[bare.clone()], bare.id, Passing::default(), None),
+        roster::section(std::slice::from_ref(&bare), bare.id, Passing::default(), None),
     ]);
     insta::assert_snapshot!(prompt, @r"
     # Who you are
