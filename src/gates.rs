@@ -4,5 +4,6 @@
 pub mod admit;
 pub mod casting;
 mod facts;
+pub mod going_on;
 pub mod origin;
 mod text;

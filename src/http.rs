@@ -11,6 +11,7 @@ pub mod messages;
 pub mod metrics;
 pub mod npcs;
 pub mod page;
+mod prompt;
 mod provider_test;
 pub mod providers;
 mod replay;
@@ -18,6 +19,7 @@ pub mod request_id;
 pub mod settings;
 pub mod skills;
 mod socket;
+mod summary;
 pub mod transcript;
 pub mod turns;
 pub mod village;
@@ -59,6 +61,8 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(transcript::routes())
         .merge(turns::routes())
         .merge(messages::routes())
+        .merge(prompt::routes())
+        .merge(summary::routes())
         .merge(admin::routes())
         .merge(assets::routes())
         .layer(CatchPanicLayer::custom(error::of_panic))

@@ -15,14 +15,14 @@ use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use crate::{
     capability::Capability,
     conversation::{
-        AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, Decision, QueueChange, Select, Ticket,
-        actor::Ports, frame_log::FrameLog, mailbox::ConversationMsg, reflection::Afterthoughts,
+        AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, Decision, Progress, QueueChange, Select,
+        Ticket, actor::Ports, frame_log::FrameLog, mailbox::ConversationMsg, reflection::Afterthoughts,
     },
     ports::{
         Clock, Observer, Prompts, Summaries,
         journal::{Journal, JournalError},
     },
-    turn::{Planner, TurnPlan},
+    turn::{Planner, Preview, Site, TurnPlan, preview},
     village::{
         ActorFeed, ActorView, Census, Feed, Handle, Intervention, Quarantined, Roll, Upkeep, Village, VillageMsg,
         WindowCache, Wish,
@@ -46,6 +46,7 @@ pub struct Engine {
     windows: Arc<WindowCache>,
     feed: Arc<Feed>,
     tickets: Arc<AtomicU64>,
+    ports: Arc<Ports>,
 }
 
 /// What the engine needs of the world.
@@ -148,10 +149,11 @@ impl Engine {
             afterthoughts: afterthoughts.clone(),
             turns: turns.clone(),
         };
-        let village = Village { ports: Arc::new(ports), upkeep, feed: Arc::clone(&feed) };
+        let ports = Arc::new(ports);
+        let village = Village { ports: Arc::clone(&ports), upkeep, feed: Arc::clone(&feed) };
         let (village, _joined) =
             Actor::spawn(None, village, ()).await.map_err(|error| NotStarted(error.to_string()))?;
-        Ok(Self { village, turns, afterthoughts, observer, windows, feed, tickets: Arc::default() })
+        Ok(Self { village, turns, afterthoughts, observer, windows, feed, tickets: Arc::default(), ports })
     }
 
     /// Begins a turn. Answers once its admission is durable; until then nothing of it is visible.
@@ -246,6 +248,21 @@ impl Engine {
         })
         .await?
         .map_err(EngineError::from)
+    }
+
+    /// What an NPC would be told now, if it were asked: as a turn gathers it, but nothing is stored and nobody woken.
+    ///
+    /// # Errors
+    /// The history can't be read.
+    pub async fn preview(&self, conversation: ConversationId, plan: TurnPlan) -> Result<Preview, JournalError> {
+        let progress = Arc::new(Progress { step: 1, ..Progress::default() });
+        let site = Site { conversation, plan: Arc::new(plan), progress, ports: Arc::clone(&self.ports) };
+        preview(&site).await
+    }
+
+    /// The store has another summary, or was changed otherwise in what a model is told: the next turn reads it.
+    pub fn forget(&self, conversation: ConversationId) {
+        self.windows.forget(conversation);
     }
 
     /// The Conversation's log; nobody is woken.

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// A regenerate reads what it replaces before it asks; when the Conversation has moved on meanwhile, it reads again.
-const STALE_TRIES: usize = 5;
+pub(super) const STALE_TRIES: usize = 5;
 
 /// A turn that may begin.
 #[derive(Debug)]
@@ -38,19 +38,19 @@ pub struct Admission {
 
 /// What a turn is called, at each try: others may have been told of it already.
 #[derive(Debug, Clone, Copy)]
-struct Ids {
+pub(super) struct Ids {
     turn: TurnId,
     reply: MessageId,
 }
 
 impl Ids {
-    fn generate() -> Self {
+    pub(super) fn generate() -> Self {
         Self { turn: TurnId::generate(), reply: MessageId::generate() }
     }
 }
 
 impl Admission {
-    fn under(mut self, Ids { turn, reply }: Ids) -> Self {
+    pub(super) fn under(mut self, Ids { turn, reply }: Ids) -> Self {
         self.begin.turn = turn;
         self.begin.reply = reply;
         self
@@ -232,7 +232,7 @@ fn edit_intent(
 }
 
 /// Two of the same at once: the other one's turn is this one's.
-async fn begun_or_joined(
+pub(super) async fn begun_or_joined(
     app: &App,
     who: &Who,
     id: ConversationId,
@@ -269,7 +269,7 @@ pub fn keeps_moving() -> ApiError {
     ApiError::new(ErrorCode::Conflict, "The Conversation keeps moving; try again.")
 }
 
-async fn begin(app: &App, admission: Admission) -> Result<Joined, EngineError> {
+pub(super) async fn begin(app: &App, admission: Admission) -> Result<Joined, EngineError> {
     if app.stopping.is_cancelled() {
         return Err(EngineError::ShuttingDown);
     }
@@ -279,7 +279,7 @@ async fn begin(app: &App, admission: Admission) -> Result<Joined, EngineError> {
     Ok(Joined { turn, message, cursor, repeated: false, steers: turn != own })
 }
 
-async fn join_earlier(
+pub(super) async fn join_earlier(
     app: &App,
     who: &Who,
     id: ConversationId,
@@ -293,6 +293,17 @@ async fn join_earlier(
         return Err(ApiError::key_taken());
     }
     Ok(Some(Joined { turn, message, cursor: first_seq.saturating_sub(1), repeated: true, steers }))
+}
+
+/// How an NPC would be asked now: the one named, else who would answer a text that addresses nobody.
+///
+/// # Errors
+/// As a turn is refused: NO_NPC, NO_MODEL, NO_PROVIDER_KEY; not found.
+pub async fn plan_now(app: &App, who: &Who, id: ConversationId, npc: Option<NpcId>) -> Result<TurnPlan, ApiError> {
+    let (facts, trailing) = facts::read_trailing(app, id, who.id).await?;
+    let speaker = facts.speaker(npc, "").ok_or_else(|| no_npc(npc))?;
+    let asked = Asked::Before(trailing.map(|trailing| trailing.question).unwrap_or_default().into());
+    Ok(cast(&*app.providers, &facts, speaker, player(who), asked)?.plan)
 }
 
 async fn admit_say(
@@ -345,7 +356,7 @@ async fn admit_regenerate(
     Ok(admission(who, id, planned, intent, OnBusy::Reject, repeatable))
 }
 
-fn admission(
+pub(super) fn admission(
     who: &Who,
     conversation: ConversationId,
     planned: Planned,
@@ -376,6 +387,6 @@ fn idempotency(who: &Who, repeatable: &Repeatable) -> Option<Idempotency> {
     Some(Idempotency { player: who.id, key, body_hash: repeatable.body_hash })
 }
 
-fn player(who: &Who) -> Author {
+pub(super) fn player(who: &Who) -> Author {
     Author { kind: AuthorKind::Player, id: who.id.to_string(), name: who.name.clone() }
 }

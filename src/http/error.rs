@@ -90,7 +90,8 @@ pub fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::NoNpc
         | ErrorCode::NoModel
         | ErrorCode::NoProviderKey
-        | ErrorCode::NothingToRegenerate => StatusCode::BAD_REQUEST,
+        | ErrorCode::NothingToRegenerate
+        | ErrorCode::NothingToContinue => StatusCode::BAD_REQUEST,
         ErrorCode::Unauthenticated | ErrorCode::InvalidCredentials => StatusCode::UNAUTHORIZED,
         ErrorCode::OutOfCredits => StatusCode::PAYMENT_REQUIRED,
         ErrorCode::Forbidden | ErrorCode::HostNotAllowed | ErrorCode::OriginNotAllowed | ErrorCode::SignUpClosed => {
@@ -259,6 +260,9 @@ impl From<EngineError> for ApiError {
             EngineError::NotChanged(ChangeRefusal::NotQueued)
             | EngineError::Refused(BeginRefusal::NothingWaits { .. }) => {
                 Self::new(code, "This does not wait any more: it was taken up, or withdrawn.")
+            }
+            EngineError::NotChanged(ChangeRefusal::NotAwaiting) => {
+                Self::new(code, "This call does not wait for an approval: somebody has decided, or it expired.")
             }
             error if code == ErrorCode::NotFound => {
                 tracing::debug!(%error, "a conversation that is gone was asked");

@@ -9,13 +9,13 @@ use axum::{
     routing::post,
 };
 use hamlet_actors::{
-    conversation::{BeginRefusal, OnBusy, frame_log::FrameLog},
+    conversation::{BeginRefusal, Decision, OnBusy, frame_log::FrameLog},
     engine::EngineError,
     vocabulary::{ConversationId, NpcId, PlayerId, TurnId},
 };
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     error::ApiError,
@@ -25,7 +25,10 @@ use super::{
 use crate::{
     app::App,
     auth::{SignedIn, Who},
-    gates::admit::{self, Joined, Repeatable, Say},
+    gates::{
+        admit::{self, Joined, Repeatable, Say},
+        going_on,
+    },
     store::{conversations, messages},
 };
 
@@ -33,6 +36,8 @@ pub fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/api/conversations/{id}/messages", post(say))
         .route("/api/conversations/{id}/regenerate", post(regenerate))
+        .route("/api/conversations/{id}/continue", post(go_on))
+        .route("/api/conversations/{id}/approvals", post(approve))
         .route("/api/conversations/{id}/abort", post(abort))
         .route("/api/conversations/{id}/queue/resume", post(resume_queue))
 }
@@ -81,6 +86,65 @@ async fn regenerate(
     let repeatable = Repeatable::of(&headers, &format!("regenerate {id}"), &raw)?;
     let joined = admit::regenerate(&app, &signed_in.who, id, body.npc_id, repeatable).await?;
     answer(&app, signed_in, id, joined, &headers).await
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ContinueBody {
+    /// Hand-overs that the turn may have; absent: as many as any turn.
+    hops: Option<u32>,
+}
+
+/// Goes on without another word of the Player: one more hand-over, or a reply that was cut.
+async fn go_on(
+    signed_in: SignedIn,
+    Id(id): Id<ConversationId>,
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Json { value: body, raw }: Json<ContinueBody>,
+) -> Result<Response, ApiError> {
+    let repeatable = Repeatable::of(&headers, &format!("continue {id}"), &raw)?;
+    let joined = going_on::go_on(&app, &signed_in.who, id, body.hops, repeatable).await?;
+    answer(&app, signed_in, id, joined, &headers).await
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApprovalBody {
+    tool_call_id: String,
+    decision: Word,
+    /// Other arguments than the model's; only with an approval.
+    input: Option<Map<String, Value>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Approve,
+    Deny,
+}
+
+async fn approve(
+    who: Who,
+    Id(id): Id<ConversationId>,
+    State(app): State<Arc<App>>,
+    Json { value: body, .. }: Json<ApprovalBody>,
+) -> Result<StatusCode, ApiError> {
+    decide(&app, &who, id, body).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Says whether a call that waits for it may run. Whoever of the Conversation's tabs says it first, has said it.
+pub async fn decide(app: &App, who: &Who, id: ConversationId, body: ApprovalBody) -> Result<(), ApiError> {
+    let ApprovalBody { tool_call_id, decision, input } = body;
+    let decision = match (decision, input) {
+        (Word::Approve, input) => Decision::Approve { input },
+        (Word::Deny, None) => Decision::Deny,
+        (Word::Deny, Some(_)) => return Err(ApiError::invalid("input goes with an approval only.")),
+    };
+    let player = who.id;
+    app.store.read(move |conn| conversations::of_player(conn, id, player)).await?;
+    Ok(app.engine.decide(id, &tool_call_id, decision).await?)
 }
 
 #[derive(Debug, Default, Deserialize)]

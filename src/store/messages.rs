@@ -1,6 +1,9 @@
 //! Reading Messages: pages of the transcript, what a watcher missed, what a regenerate replaces.
 
-use hamlet_actors::vocabulary::{MessageId, TurnId};
+use hamlet_actors::{
+    policy::said::Said,
+    vocabulary::{Body, Message, MessageId, Role, TurnId},
+};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
@@ -86,6 +89,27 @@ pub fn settled_seq(conn: &Connection, row: &ConversationRow) -> Result<u64, Stor
         .prepare_cached("SELECT min(first_seq) FROM messages WHERE conversation_key = ?1 AND status = 'running'")?
         .query_row([row.key], |found| found.get(0))?;
     Ok(running.map_or(row.last_seq, |first| row.last_seq.min(first.saturating_sub(1))))
+}
+
+/// One Message as a model is told of it, and its whole content.
+pub fn said(conn: &Connection, conversation: i64, id: MessageId) -> Result<(Said, Body), StoreError> {
+    let Stored { message, .. } = one(conn, conversation, id)?;
+    let opaque: Option<String> = conn
+        .prepare_cached("SELECT opaque FROM messages WHERE id = ?1")?
+        .query_row([id.0.as_bytes()], |row| row.get(0))?;
+    let opaque = rows::body(None, opaque.as_deref())?.opaque;
+    let body = Body { parts: message.parts, opaque };
+    Ok((Said::of(message.id, message.position, message.role, message.author, &body), body))
+}
+
+/// The last visible Message that was said, when it is a reply.
+pub fn newest_reply(conn: &Connection, conversation: i64) -> Result<Option<Message>, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key WHERE m.conversation_key = ?1 \
+         AND {VISIBLE} AND m.status <> 'queued' ORDER BY m.position DESC LIMIT 1"
+    );
+    let newest = conn.prepare_cached(&sql)?.query_row([conversation], rows::message).optional()?;
+    Ok(newest.map(|stored| stored.message).filter(|message| message.role == Role::Npc))
 }
 
 /// What a regenerate replaces.

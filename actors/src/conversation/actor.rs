@@ -4,6 +4,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::task::JoinHandle;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::{
@@ -78,6 +79,8 @@ pub struct Awake {
     planning: Option<AbortOnDropHandle<()>>,
     planned: Option<Box<TurnPlan>>,
     running: Option<Running>,
+    /// The summary that is made ahead of need.
+    summarising: Option<JoinHandle<()>>,
     shutting_down: bool,
 }
 
@@ -98,6 +101,7 @@ impl Actor for ConversationActor {
             planning: None,
             planned: None,
             running: None,
+            summarising: None,
             shutting_down: false,
         };
         self.perform(&myself, &mut awake, effects)?;
@@ -231,10 +235,10 @@ impl ConversationActor {
                     }
                 }
                 Effect::Reflect { turn, status, reply, first } => {
-                    let id = awake.id;
-                    if let Some(running) = awake.of_turn(turn) {
-                        let past = reflection::Past { turn, status, reply, first };
-                        reflection::begin(&self.ports, myself, id, Arc::clone(&running.plan), past);
+                    let past = reflection::Past { turn, status, reply, first };
+                    if let Some(site) = self.bench(myself, awake).site(awake.running.as_ref(), turn) {
+                        let earlier = awake.summarising.take();
+                        awake.summarising = reflection::begin(&site, myself, past, earlier);
                     }
                 }
                 Effect::Plan { attempt, item } => self.plan(myself, awake, attempt, *item),

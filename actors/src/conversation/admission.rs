@@ -71,7 +71,7 @@ pub fn admit(place: Place<'_>, begin: Begin, waiters: Vec<Ticket>) -> Admitted {
 /// The history that the model is told of lies before this place.
 pub fn before_position(place: Place<'_>, intent: &Intent) -> i64 {
     match intent {
-        Intent::Send { .. } | Intent::TakeUp(_) => place.next_position,
+        Intent::Send { .. } | Intent::TakeUp(_) | Intent::Continue { .. } => place.next_position,
         Intent::Regenerate { first_position, .. } | Intent::Edit { first_position, .. } => *first_position,
     }
 }
@@ -101,13 +101,13 @@ fn player_message(place: Place<'_>, begin: &Begin, first_seq: u64) -> Option<New
             Some(NewMessage { supersedes: supersedes.clone(), ..said })
         }
         Intent::TakeUp(item) => Some(item.said(begin.turn, place.next_position, first_seq)),
-        Intent::Regenerate { .. } => None,
+        Intent::Regenerate { .. } | Intent::Continue { .. } => None,
     }
 }
 
 fn reply_message(place: Place<'_>, begin: &Begin, behind_player: bool, seq: u64) -> NewMessage {
     let (supersedes, variant_of) = match &begin.intent {
-        Intent::Send { .. } | Intent::TakeUp(_) | Intent::Edit { .. } => (Vec::new(), None),
+        Intent::Send { .. } | Intent::TakeUp(_) | Intent::Edit { .. } | Intent::Continue { .. } => (Vec::new(), None),
         Intent::Regenerate { supersedes, variant_of, .. } => (supersedes.clone(), *variant_of),
     };
     NewMessage {

@@ -103,8 +103,9 @@ pub enum Question {
 }
 
 /// How far a speaker has come in its part of the turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Progress {
+    /// Nil while no turn runs.
     pub message: MessageId,
     /// From 1.
     pub step: u32,

@@ -149,6 +149,11 @@ pub enum Intent {
         /// The place of the edited Message: the model is told what was said before it.
         first_position: i64,
     },
+    /// Goes on behind what was said last, without another word of the Player.
+    Continue {
+        /// The Conversation's cursor when this was read: refused as stale when it has moved.
+        as_of: u64,
+    },
     /// Answers the last Player Message again, without posting it again.
     Regenerate {
         /// The Conversation's cursor when `supersedes` was read: refused as stale when it has moved.

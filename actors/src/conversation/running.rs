@@ -16,7 +16,7 @@ use super::{
 use crate::{
     policy::outcome::Ending,
     reply::reply,
-    turn::{CallsTask, Cancel, Gate, Gathered, StepTask, Task, TurnPlan, Watching, cancellation},
+    turn::{CallsTask, Cancel, Gate, Gathered, Site, StepTask, Task, TurnPlan, Watching, cancellation},
     vocabulary::{CallState, ConversationId, ToolCall, TurnId},
 };
 
@@ -116,18 +116,27 @@ impl Bench<'_> {
         Some(self.running(part, cancel, gate, None, waiting, task))
     }
 
+    /// Where the turn was, once it is over.
+    pub fn site(&self, running: Option<&Running>, turn: TurnId) -> Option<Site> {
+        let running = running.filter(|running| running.turn == turn)?;
+        Some(Site {
+            conversation: self.conversation,
+            plan: Arc::clone(&running.plan),
+            progress: Arc::new(Progress::default()),
+            ports: Arc::clone(self.ports),
+        })
+    }
+
     fn task(&self, part: &Part, progress: Arc<Progress>) -> (Cancel, Task, Watching) {
         let (cancel, cancelled) = cancellation();
         let watching = Watching::new(cancelled, Arc::clone(self.log), part.plan.when_unwatched);
-        let task = Task {
+        let site = Site {
             conversation: self.conversation,
-            turn: part.turn,
             plan: Arc::clone(&part.plan),
             progress,
             ports: Arc::clone(self.ports),
-            actor: self.actor.clone(),
-            gate: Arc::new(Gate::default()),
         };
+        let task = Task { site, turn: part.turn, actor: self.actor.clone(), gate: Arc::new(Gate::default()) };
         (cancel, task, watching)
     }
 

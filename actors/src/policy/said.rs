@@ -92,15 +92,30 @@ pub fn hand_over_output(to_id: &str, to_name: &str, message: &str) -> Value {
     inner.insert("npc".to_owned(), to_name.into());
     inner.insert("message".to_owned(), message.into());
     let mut output = Map::new();
-    output.insert(HANDED_OVER.to_owned(), Value::Object(inner));
+    output.insert(HAND_OVER.to_owned(), Value::Object(inner));
     Value::Object(output)
 }
 
-const HANDED_OVER: &str = "handedOver";
+/// Likewise of one that the limit kept from happening: whoever goes on is told of it all the same.
+pub fn hand_over_refused(to_id: &str, to_name: &str, message: &str, why: &str) -> Value {
+    let mut output = hand_over_output(to_id, to_name, message);
+    output[REFUSED] = why.into();
+    output
+}
+
+/// To whom a result wanted to pass the turn, and was not let.
+pub fn refused_hand_over(output: &Value) -> Option<&str> {
+    output.get(REFUSED)?;
+    output.get(HAND_OVER)?.get("npcId")?.as_str()
+}
+
+const HAND_OVER: &str = "handOver";
+/// Why a hand-over did not happen that may happen yet.
+const REFUSED: &str = "refused";
 
 /// To whom a result says that the turn was passed, and with which words.
 fn handed_over(output: &Value) -> Option<(&str, &str)> {
-    let inner = output.as_object()?.get(HANDED_OVER)?;
+    let inner = output.as_object()?.get(HAND_OVER)?;
     Some((inner.get("npc")?.as_str()?, inner.get("message")?.as_str()?))
 }
 

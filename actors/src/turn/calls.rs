@@ -99,7 +99,7 @@ async fn answered(
     decision: Option<oneshot::Receiver<Decision>>,
 ) -> Came {
     if call.state == CallState::AwaitingApproval {
-        match decided(decision, task.plan.call_limits.approval).await {
+        match decided(decision, task.site.plan.call_limits.approval).await {
             Some(Decision::Approve { input }) => {
                 call.state = CallState::Running;
                 if let Some(input) = input {
@@ -131,12 +131,12 @@ async fn run(task: &Task, gathered: &Gathered, call: &ToolCall) -> ToolOutcome {
     let invocation = Invocation {
         scene: Arc::clone(&gathered.scene),
         turn: task.turn,
-        message: task.progress.message,
+        message: task.site.progress.message,
         call_id: call.tool_call_id.clone(),
         arguments,
     };
     let running = AssertUnwindSafe(async { tool.call(invocation).await }).catch_unwind();
-    let limit = task.plan.call_limits.run;
+    let limit = task.site.plan.call_limits.run;
     match tokio::time::timeout(limit, running).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_panic)) => {

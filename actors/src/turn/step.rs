@@ -10,7 +10,7 @@ use tracing::Instrument;
 use super::{
     answer::Answer,
     buffer::Buffer,
-    context,
+    context::{self, Keeping},
     gather::{Gathered, gather},
     passing::passed,
     stopwatch::{Place, Stopwatch},
@@ -50,11 +50,11 @@ impl StepTask {
         let Self { task, before_position, mut gathered, released, mut watching } = self;
         let span = tracing::info_span!(
             "turn",
-            conversation = %task.conversation,
+            conversation = %task.site.conversation,
             turn = %task.turn,
-            npc = %task.plan.npc.slug,
-            model = %task.plan.model,
-            step = task.progress.step,
+            npc = %task.site.plan.npc.slug,
+            model = %task.site.plan.model,
+            step = task.site.progress.step,
         );
         let (mut buffer, mut watch) = (Buffer::default(), Stopwatch::default());
         let step = Step { task: &task, buffer: &mut buffer, watch: &mut watch, gathered: &mut gathered };
@@ -63,9 +63,16 @@ impl StepTask {
         let ending = ending.unwrap_or(Ending::Panicked);
         span.in_scope(|| tell(&ending));
         if let Some((took, first_delta)) = watch.read() {
-            let (provider, model) = (task.plan.provider.name(), task.plan.model.as_str());
+            let (provider, model) = (task.site.plan.provider.name(), task.site.plan.model.as_str());
             let (usage, outcome) = (buffer.usage(), outcome_of(&ending));
-            task.ports.observer.provider_answered(&ProviderCall { provider, model, took, first_delta, usage, outcome });
+            task.site.ports.observer.provider_answered(&ProviderCall {
+                provider,
+                model,
+                took,
+                first_delta,
+                usage,
+                outcome,
+            });
         }
         let over = follow(&task, ending, &mut watching).await;
         task.report(buffer, over, gathered);
@@ -75,7 +82,7 @@ impl StepTask {
 /// Where everybody is to speak once, the next one goes on behind an answer that ended well.
 async fn follow(task: &Task, ending: Ending, watching: &mut Watching) -> Over {
     let whole = matches!(ending, Ending::Provider(End::Complete(_)));
-    let next = next_in_turn(&task.plan.party, task.plan.policy, &task.progress.trail).filter(|_| whole);
+    let next = next_in_turn(&task.site.plan.party, task.site.plan.policy, &task.site.progress.trail).filter(|_| whole);
     let Some(next) = next else { return Over { ending, pass: None } };
     let handoff = Handoff { to: next.id, message: String::new() };
     tokio::select! {
@@ -121,7 +128,7 @@ impl Step<'_> {
         }
         let events = match events {
             Ok((events, record)) => {
-                task.ports.prompts.keep(record);
+                task.site.ports.prompts.keep(record);
                 events
             }
             Err(error) => {
@@ -148,16 +155,16 @@ async fn asked(
         match gathered.take() {
             Some(earlier) => earlier,
             None => {
-                let scene = Arc::new(task.plan.scene(task.conversation, &task.progress));
-                Arc::new(gather(&task.ports.capabilities, scene).await)
+                let scene = Arc::new(task.site.plan.scene(task.site.conversation, &task.site.progress));
+                Arc::new(gather(&task.site.ports.capabilities, scene).await)
             }
         }
     };
-    let (recent, brought) = tokio::join!(context::recent(task, before_position), gathering);
+    let (recent, brought) = tokio::join!(context::recent(&task.site, before_position, Keeping::Stored), gathering);
     *gathered = Some(Arc::clone(&brought));
-    let written = context::write(task, &*recent?, &brought);
-    let record = written.record(task);
-    Ok((task.plan.provider.ask(written.request), record))
+    let written = context::write(&task.site, &*recent?, &brought);
+    let record = written.record(&task.site);
+    Ok((task.site.plan.provider.ask(written.request), record))
 }
 
 /// Reads the Provider's stream to its end. At most one report is on its way; what arrives meanwhile becomes the next.
@@ -169,8 +176,8 @@ async fn stream(
     watch: &mut Stopwatch,
 ) -> Ending {
     let reports: Reports = task.reports();
-    let echo = if task.plan.in_party() { Echo::of(&task.plan.npc.name) } else { Echo::none() };
-    let mut answer = Answer::after(&task.progress, echo);
+    let echo = if task.site.plan.in_party() { Echo::of(&task.site.plan.npc.name) } else { Echo::none() };
+    let mut answer = Answer::after(&task.site.progress, echo);
     let mut bytes = 0;
     watch.ask();
     loop {
@@ -197,9 +204,9 @@ async fn stream(
                         ProviderEvent::Usage(usage) => buffer.report_usage(usage),
                         ProviderEvent::End(end) => {
                             buffer.extend(answer.rest());
-                            let misfits = &task.progress.misfits;
+                            let misfits = &task.site.progress.misfits;
                             let offered = gathered.map(|gathered| gathered.toolbox.rules(misfits)).unwrap_or_default();
-                            return answer.ending(end, &offered, &task.progress);
+                            return answer.ending(end, &offered, &task.site.progress);
                         }
                     }
                 }

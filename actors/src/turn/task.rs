@@ -12,13 +12,19 @@ use crate::{
     vocabulary::{ConversationId, Delta, TurnId},
 };
 
-/// One task of a turn: an answer of the model, or the calls that it made.
-pub struct Task {
+/// Who is asked, where, and how far it has come.
+#[derive(Clone)]
+pub struct Site {
     pub conversation: ConversationId,
-    pub turn: TurnId,
     pub plan: Arc<TurnPlan>,
     pub progress: Arc<Progress>,
     pub ports: Arc<Ports>,
+}
+
+/// One task of a turn: an answer of the model, or the calls that it made.
+pub struct Task {
+    pub site: Site,
+    pub turn: TurnId,
     pub actor: ractor::ActorRef<ConversationMsg>,
     /// Opened by the actor when the report that is on its way is durable.
     pub gate: Arc<Gate>,

@@ -35,6 +35,8 @@ codes! {
     NoProviderKey = "NO_PROVIDER_KEY",
     /// There is no reply that could be made anew.
     NothingToRegenerate = "NOTHING_TO_REGENERATE",
+    /// The last reply came to its end.
+    NothingToContinue = "NOTHING_TO_CONTINUE",
     Unauthenticated = "UNAUTHENTICATED",
     /// The name and password, link or invitation is not (or no longer) good.
     InvalidCredentials = "INVALID_CREDENTIALS",

@@ -85,8 +85,12 @@ impl Request {
                 let stopped = turns::stop(app, &signed_in.who, conversation, body(self.fields)?).await?;
                 Ok((StatusCode::OK, stopped))
             }
-            Op::ToolResult | Op::Approve => {
-                let reason = "No tool call of this Conversation is leased to you, or waits for your approval.";
+            Op::Approve => {
+                turns::decide(app, &signed_in.who, conversation, body(self.fields)?).await?;
+                Ok((StatusCode::NO_CONTENT, Value::Null))
+            }
+            Op::ToolResult => {
+                let reason = "No tool call of this Conversation is leased to you.";
                 Err(ApiError::new(ErrorCode::NotLeased, reason))
             }
         }

@@ -215,7 +215,7 @@ impl Conversation {
 /// What a turn is read from must not have moved before it is admitted.
 pub fn is_stale(intent: &Intent, cursor: u64) -> bool {
     match intent {
-        Intent::Regenerate { as_of, .. } | Intent::Edit { as_of, .. } => *as_of != cursor,
+        Intent::Regenerate { as_of, .. } | Intent::Edit { as_of, .. } | Intent::Continue { as_of } => *as_of != cursor,
         Intent::Send { .. } | Intent::TakeUp(_) => false,
     }
 }

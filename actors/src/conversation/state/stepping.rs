@@ -9,7 +9,7 @@ use crate::{
         calls::{Judged, Ruling},
         outcome::{self, Ending, answered_call, closed_call},
         passing,
-        said::hand_over_output,
+        said::{hand_over_output, hand_over_refused},
     },
     vocabulary::{CallState, Delta, Hop, Part, Timestamp, ToolCall},
 };
@@ -144,7 +144,9 @@ impl Conversation {
         let hop = turn.hop;
         let onward = match (passing::step(&turn.trail, to, hop), cast) {
             (passing::Step::LimitReached, _) => {
-                turn.pending.extend(refuse(format!("not handed over: this turn has had all {} hand-overs", hop.limit)));
+                let why = format!("not handed over: this turn has had all {} hand-overs", hop.limit);
+                let output = hand_over_refused(&to.to_string(), &to_name, &message, &why);
+                turn.pending.extend(answered_call(open.clone(), output, true));
                 Onward::Ends(outcome::hop_limit(hop.limit, &to_name))
             }
             (passing::Step::Circle, _) => {
