@@ -11,6 +11,7 @@ mod error;
 pub mod grants;
 mod housekeeping;
 mod journal;
+pub mod memories;
 pub mod messages;
 mod migrations;
 pub mod npcs;

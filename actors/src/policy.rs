@@ -3,6 +3,7 @@
 pub mod attribution;
 pub mod outcome;
 pub mod prompt;
+pub mod recall;
 pub mod repair;
 pub mod speaker;
 pub mod window;

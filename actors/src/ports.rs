@@ -2,12 +2,14 @@
 
 pub mod clock;
 pub mod journal;
+pub mod memory;
 pub mod model;
 pub mod observer;
 pub mod provider;
 pub mod tool;
 
 pub use clock::{Clock, SystemClock};
+pub use memory::Memory;
 pub use model::Model;
 pub use observer::{Observer, Unobserved};
 pub use provider::{
