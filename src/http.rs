@@ -7,6 +7,7 @@ pub mod error;
 pub mod extract;
 pub mod frames;
 pub mod health;
+pub mod memories;
 pub mod messages;
 pub mod metrics;
 pub mod npcs;
@@ -47,6 +48,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(health::routes())
         .merge(metrics::routes())
         .merge(accounts::routes())
+        .merge(memories::routes())
         .merge(npcs::routes())
         .merge(providers::routes())
         .merge(provider_test::routes())

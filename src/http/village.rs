@@ -9,7 +9,7 @@ use serde_json::json;
 use super::error::ApiError;
 use crate::{
     store::{Store, StoreError},
-    village::{npc::NpcRefusal, provider::ProviderRefusal, resolve::ResolveRefusal, text::Invalid},
+    village::{memory::MemoryRefusal, npc::NpcRefusal, provider::ProviderRefusal, resolve::ResolveRefusal, text::Invalid},
 };
 
 /// One change in one commit, whose rules may refuse it. A refusal is decided before anything is written.
@@ -35,6 +35,15 @@ impl From<NpcRefusal> for ApiError {
             NpcRefusal::Invalid(invalid) => invalid.into(),
             NpcRefusal::SlugTaken(_) => Self::new(ErrorCode::Conflict, sentence(&refusal)),
             NpcRefusal::NotYours(_) => Self::new(ErrorCode::Forbidden, sentence(&refusal)),
+        }
+    }
+}
+
+impl From<MemoryRefusal> for ApiError {
+    fn from(refusal: MemoryRefusal) -> Self {
+        match refusal {
+            MemoryRefusal::Invalid(invalid) => invalid.into(),
+            MemoryRefusal::Taken | MemoryRefusal::Full(_) => Self::new(ErrorCode::Conflict, sentence(&refusal)),
         }
     }
 }

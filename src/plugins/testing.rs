@@ -6,7 +6,7 @@ use hamlet_actors::{
     capability::{Capability, Passing, Scene, Section},
     ports::{Invocation, ToolOutcome},
     vocabulary::{
-        Approval, ConversationId, Grant, Hop, MessageId, ModelParams, Npc, NpcId, PlayerId, TurnId,
+        Approval, ConversationId, Grant, MessageId, ModelParams, Npc, NpcId, PlayerId, TurnId,
     },
 };
 use serde_json::Value;
@@ -65,7 +65,7 @@ impl Bench {
             npc,
             grants: Arc::from([]),
             question: "".into(),
-            passing: Passing { hop: Hop { count: 0, limit: 6 } },
+            passing: Passing::default(),
             utility: None,
         };
         let mut bench = Self { capability, scene, _folder: folder };

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde::Serialize;
 
 use super::{StoreError, rows};
-pub use finding::{Scope, candidates};
+pub use finding::{Scope, candidates, scored};
 
 /// One memory. Its serde form is the wire's.
 #[derive(Debug, Clone, PartialEq, Serialize)]

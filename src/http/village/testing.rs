@@ -19,7 +19,7 @@ use crate::{
     auth::{Admin, PlayerRole, Who},
     http::{
         error::{self, ApiError},
-        npcs, providers, settings,
+        memories, npcs, providers, settings,
     },
     store::Store,
     vault::Vault,
@@ -96,6 +96,7 @@ impl TestVillage {
             pins: Arc::new(pins),
         };
         let router = Router::new()
+            .merge(memories::routes())
             .merge(npcs::routes())
             .merge(providers::routes())
             .merge(settings::routes())

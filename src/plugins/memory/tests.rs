@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use hamlet_actors::{
-    capability::{Capability, Place},
+    capability::Place,
     ports::Clock,
     vocabulary::Timestamp,
 };

@@ -11,7 +11,7 @@ use super::{COLUMNS, MemoryRow, list, read};
 use crate::store::StoreError;
 
 /// From so many characters on a term also finds words that begin with it: `like` finds `likes`.
-const PREFIX_FROM: usize = 4;
+const PREFIX_FROM: usize = 3;
 /// Texts that are compared pair by pair at most: the newest, as many as one NPC may have of one Player.
 const COMPARED: usize = hamlet_actors::ports::memory::MEMORIES_LIMIT;
 

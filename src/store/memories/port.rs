@@ -10,7 +10,7 @@ use hamlet_actors::{
 };
 use rusqlite::Connection;
 
-use super::{Kept, MemoryRow, Scope, candidates, delete, ending, finding::scored, remember};
+use super::{Kept, MemoryRow, Scope, candidates, delete, ending, remember, scored};
 use crate::store::{Store, StoreError};
 
 /// Candidates of each index for each memory that may come back: age and near-copies reorder them.
