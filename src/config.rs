@@ -104,6 +104,7 @@ pub struct VillagePins {
     pub window_tokens: Option<Pinned<u32>>,
     pub when_unwatched: Option<Pinned<WhenUnwatched>>,
     pub sign_up: Option<Pinned<SignUp>>,
+    pub fetch_private_addresses: Option<Pinned<bool>>,
 }
 
 /// One setting as `hamlet config` prints it; a secret's value is never here.
@@ -174,6 +175,7 @@ pub fn load(flags: &Flags, outside: &Outside<'_>) -> Result<Config, ConfigError>
         window_tokens: layers.pinned("window_tokens", read::window)?,
         when_unwatched: layers.pinned("when_unwatched", read::when_unwatched)?,
         sign_up: layers.pinned("sign_up", read::parsed)?,
+        fetch_private_addresses: layers.pinned("fetch_private_addresses", read::parsed)?,
     };
     Ok(Config {
         listen: layers.required("listen", read::address)?,

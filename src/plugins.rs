@@ -11,10 +11,15 @@ use hamlet_actors::{
     ports::Clock,
 };
 
-use crate::village::VillageState;
+use crate::{
+    tools::builtin::{Toolbox, VillageReach},
+    village::VillageState,
+};
 use memory::Remembering;
 
 /// In the order in which sections of one place stand.
 pub fn bundled(village: &VillageState, clock: &Arc<dyn Clock>) -> Vec<Arc<dyn Capability>> {
-    vec![Arc::new(Party), Arc::new(Remembering::new(Arc::new(village.store.clone()), Arc::clone(clock)))]
+    let memory = Remembering::new(Arc::new(village.store.clone()), Arc::clone(clock));
+    let toolbox = Toolbox::new(Arc::clone(clock), Arc::new(VillageReach(village.clone())));
+    vec![Arc::new(Party), Arc::new(memory), Arc::new(toolbox)]
 }

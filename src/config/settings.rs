@@ -205,6 +205,14 @@ pub const SETTINGS: &[Setting] = &[
         doc: "Who may make an account by themselves: nobody (closed), who was invited (invite), everyone (open).",
         ..PLAIN
     },
+    Setting {
+        name: "fetch_private_addresses",
+        env: "HAMLET_FETCH_PRIVATE_ADDRESSES",
+        unset: "the page decides (false)",
+        expects: "true or false",
+        doc: "Whether NPCs that were granted `fetch_url` may read what is on this machine and its networks, too.",
+        ..PLAIN
+    },
 ];
 
 /// Providers of the environment, under the names that other programs use too. They are never stored.

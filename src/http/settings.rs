@@ -140,6 +140,7 @@ mod tests {
             "windowTokens": from("default", json!(60_000)),
             "whenUnwatched": from("default", json!({"finish": true})),
             "signUp": from("default", json!("invite")),
+            "fetchPrivateAddresses": from("default", json!(false)),
         });
         assert_eq!(village.done(ADA, Method::GET, SETTINGS, Value::Null).await, expected);
         assert_eq!(village.refused("", Method::GET, SETTINGS, Value::Null).await.0, 401);

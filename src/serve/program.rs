@@ -166,6 +166,7 @@ fn pins(given: &VillagePins) -> Result<Pins, Invalid> {
         hamlet_actors::turn::WhenUnwatched::AbortAfter(delay) => json!({"abortAfterSeconds": delay.as_secs()}),
     })?;
     pin(&mut pins, Setting::SignUp, given.sign_up.as_ref(), |policy| json!(policy))?;
+    pin(&mut pins, Setting::FetchPrivateAddresses, given.fetch_private_addresses.as_ref(), |may| json!(may))?;
     Ok(pins)
 }
 

@@ -26,6 +26,8 @@ pub struct Settings {
     pub window_tokens: u32,
     pub when_unwatched: WhenUnwatched,
     pub sign_up: SignUp,
+    /// Whether `fetch_url` may reach this machine and its networks.
+    pub fetch_private_addresses: bool,
 }
 
 impl Default for Settings {
@@ -38,6 +40,7 @@ impl Default for Settings {
             window_tokens: 60_000,
             when_unwatched: WhenUnwatched::Finish,
             sign_up: SignUp::default(),
+            fetch_private_addresses: false,
         }
     }
 }
@@ -78,10 +81,11 @@ pub enum Setting {
     WindowTokens,
     WhenUnwatched,
     SignUp,
+    FetchPrivateAddresses,
 }
 
 impl Setting {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::DefaultProviderId,
         Self::DefaultModel,
         Self::HopLimit,
@@ -89,6 +93,7 @@ impl Setting {
         Self::WindowTokens,
         Self::WhenUnwatched,
         Self::SignUp,
+        Self::FetchPrivateAddresses,
     ];
 
     /// As on the wire and in the store.
@@ -101,6 +106,7 @@ impl Setting {
             Self::WindowTokens => "windowTokens",
             Self::WhenUnwatched => "whenUnwatched",
             Self::SignUp => "signUp",
+            Self::FetchPrivateAddresses => "fetchPrivateAddresses",
         }
     }
 
@@ -175,6 +181,7 @@ impl Settings {
                 };
             }
             Setting::SignUp => self.sign_up = read(setting, value)?,
+            Setting::FetchPrivateAddresses => self.fetch_private_addresses = read(setting, value)?,
         }
         Ok(())
     }
@@ -192,6 +199,7 @@ impl Settings {
                 WhenUnwatched::AbortAfter(delay) => json!(Unwatched::AbortAfterSeconds(delay.as_secs())),
             },
             Setting::SignUp => json!(self.sign_up),
+            Setting::FetchPrivateAddresses => json!(self.fetch_private_addresses),
         }
     }
 }
@@ -248,6 +256,7 @@ mod tests {
             ),
             (Setting::SignUp, vec![json!("closed"), json!("invite"), json!("open")], vec![json!("Open"), json!(true)]),
             (Setting::DefaultProviderId, vec![json!(id)], vec![json!(""), json!(1), json!("a\nb")]),
+            (Setting::FetchPrivateAddresses, vec![json!(true), json!(false)], vec![json!("true"), json!(1), json!([])]),
             (Setting::DefaultModel, vec![json!("a/b:c")], vec![json!(""), json!("x".repeat(201))]),
         ];
         assert_eq!(table.len(), Setting::ALL.len());

@@ -126,7 +126,7 @@ async fn whatever_is_asked_is_a_text_and_never_syntax() {
     for question in [
         "", " ", "\"", "\"horse", "horse\"", "horse*", "* horse", "NEAR(horse ash)", "horse AND", "AND", "OR OR", "NOT horse",
         "-horse", "text:horse", "{text}: horse", "horse ^ ash", "^horse", "(horse", "horse)", "horse + ash", "'horse'", "a\0horse",
-        "\u{0}", "🐈", "🐈 horse", "horse\u{202E}", "%", "_", "\\", ";--", "\u{FFFF}", "é\u{301}\u{301}", &hundred,
+        "\u{0}", "🐈", "🐈 horse", "horse\u{202E}", "%", "_", "\\", ";--", "\u{FFFF}", &hundred,
     ] {
         let found = village.recalled(question).await;
         let there = question.contains("horse") || question == "AND";
