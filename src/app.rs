@@ -9,7 +9,7 @@ use axum::extract::FromRef;
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
     engine::Engine,
-    ports::{Provider, ProviderFailure, SystemClock, journal::Journal},
+    ports::{Clock, Provider, ProviderFailure, SystemClock, journal::Journal},
     village::Upkeep,
 };
 use tokio::sync::{Mutex, Notify};
@@ -20,6 +20,7 @@ use crate::{
     gates::casting::Casting,
     http::{error::ApiError, metrics::ScraperToken},
     metrics::Metrics,
+    plugins::{self, Capabilities},
     providers::{
         self, Clients, ProviderKind, ProviderSpec, Quirks,
         models::{ListedModel, list_models},
@@ -41,6 +42,7 @@ pub struct App {
     pub accounts: Accounts,
     pub village: VillageState,
     pub providers: Arc<dyn BuildsProviders>,
+    pub capabilities: Capabilities,
     pub metrics: Arc<Metrics>,
     /// Lets a scraper in that is no Player.
     pub scraper: Option<ScraperToken>,
@@ -121,13 +123,16 @@ impl App {
     ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
         let Counting { metrics, scraper } = counting;
         let casting = Arc::new(Casting { village: village.clone(), providers: Arc::clone(&providers) });
-        let engine = Engine::start(journal, casting, Arc::new(SystemClock), metrics.engine.clone(), upkeep).await?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let capabilities = Capabilities(plugins::bundled(&village, &clock).into());
+        let engine = Engine::start(journal, casting, clock, metrics.engine.clone(), upkeep).await?;
         Ok(Arc::new(Self {
             store,
             engine,
             accounts,
             village,
             providers,
+            capabilities,
             metrics,
             scraper,
             stopping: CancellationToken::new(),
@@ -161,6 +166,12 @@ impl App {
 impl FromRef<Arc<App>> for Accounts {
     fn from_ref(app: &Arc<App>) -> Self {
         app.accounts.clone()
+    }
+}
+
+impl FromRef<Arc<App>> for Capabilities {
+    fn from_ref(app: &Arc<App>) -> Self {
+        app.capabilities.clone()
     }
 }
 

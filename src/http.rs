@@ -6,6 +6,7 @@ pub mod conversations;
 pub mod error;
 pub mod extract;
 pub mod frames;
+pub mod grants;
 pub mod health;
 pub mod memories;
 pub mod messages;
@@ -18,6 +19,7 @@ mod replay;
 pub mod request_id;
 pub mod settings;
 mod socket;
+pub mod tools;
 pub mod transcript;
 pub mod turns;
 pub mod village;
@@ -48,6 +50,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(health::routes())
         .merge(metrics::routes())
         .merge(accounts::routes())
+        .merge(grants::routes())
         .merge(memories::routes())
         .merge(npcs::routes())
         .merge(providers::routes())
@@ -57,6 +60,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(frames::routes())
         .merge(socket::routes())
         .merge(transcript::routes())
+        .merge(tools::routes())
         .merge(turns::routes())
         .merge(messages::routes())
         .merge(admin::routes())

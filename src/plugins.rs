@@ -17,6 +17,10 @@ use crate::{
 };
 use memory::Remembering;
 
+/// What this server has, in the order of [`bundled`]. Cheap to clone.
+#[derive(Clone)]
+pub struct Capabilities(pub Arc<[Arc<dyn Capability>]>);
+
 /// In the order in which sections of one place stand.
 pub fn bundled(village: &VillageState, clock: &Arc<dyn Clock>) -> Vec<Arc<dyn Capability>> {
     let memory = Remembering::new(Arc::new(village.store.clone()), Arc::clone(clock));

@@ -30,29 +30,49 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        require_json(request.headers())?;
-        let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-        if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > BODY_LIMIT as u64) {
-            return Err(too_large());
-        }
-        let reading = Limited::new(request.into_body(), BODY_LIMIT).collect();
-        let read = tokio::time::timeout(BODY_TIME, reading).await;
-        let raw = read.map_err(|_| ApiError::invalid("The body took too long to arrive."))?.map_err(|error| {
-            if error.is::<http_body_util::LengthLimitError>() {
-                too_large()
-            } else {
-                ApiError::invalid("The body could not be read to its end.")
-            }
-        })?;
-        let raw = raw.to_bytes();
+        let raw = body(request).await?;
         // Derived readers take a list for a struct, field by field; on the wire only objects are bodies.
-        if raw.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-            return Err(ApiError::invalid("The body must be a JSON object."));
-        }
-        let value = serde_json::from_slice(&raw)
-            .map_err(|error| ApiError::invalid(format!("The body does not fit: {error}.")))?;
+        let value = parsed(&raw, b'{', "The body must be a JSON object.")?;
         Ok(Self { value, raw })
     }
+}
+
+/// A JSON body that is a list: of a thing that is replaced as a whole.
+#[derive(Debug)]
+pub struct JsonList<T>(pub Vec<T>);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonList<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        let raw = body(request).await?;
+        parsed(&raw, b'[', "The body must be a JSON list.").map(Self)
+    }
+}
+
+fn parsed<T: DeserializeOwned>(raw: &[u8], begins: u8, otherwise: &str) -> Result<T, ApiError> {
+    if raw.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&begins) {
+        return Err(ApiError::invalid(otherwise));
+    }
+    serde_json::from_slice(raw).map_err(|error| ApiError::invalid(format!("The body does not fit: {error}.")))
+}
+
+async fn body(request: Request) -> Result<bytes::Bytes, ApiError> {
+    require_json(request.headers())?;
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > BODY_LIMIT as u64) {
+        return Err(too_large());
+    }
+    let reading = Limited::new(request.into_body(), BODY_LIMIT).collect();
+    let read = tokio::time::timeout(BODY_TIME, reading).await;
+    let raw = read.map_err(|_| ApiError::invalid("The body took too long to arrive."))?.map_err(|error| {
+        if error.is::<http_body_util::LengthLimitError>() {
+            too_large()
+        } else {
+            ApiError::invalid("The body could not be read to its end.")
+        }
+    })?;
+    Ok(raw.to_bytes())
 }
 
 fn too_large() -> ApiError {

@@ -70,10 +70,8 @@ async fn list(
     let scope = Scope { player: who.id, npc: asked.npc_id };
     let Some(question) = asked.q.filter(|q| !q.trim().is_empty()) else {
         let after = after.map(|TimeAndKey(time, key)| (time, key));
-        let rows = village
-            .store
-            .read(move |conn| memories::list(conn, scope.player, scope.npc, after, limit + 1))
-            .await?;
+        let rows =
+            village.store.read(move |conn| memories::list(conn, scope.player, scope.npc, after, limit + 1)).await?;
         let key = |row: &MemoryRow| TimeAndKey(row.updated_at.as_millis(), row.key).to_string();
         return Ok(axum::Json(Page::of(rows, limit, key, |row| row)));
     };

@@ -9,7 +9,10 @@ use serde_json::json;
 use super::error::ApiError;
 use crate::{
     store::{Store, StoreError},
-    village::{memory::MemoryRefusal, npc::NpcRefusal, provider::ProviderRefusal, resolve::ResolveRefusal, text::Invalid},
+    village::{
+        grants::GrantsRefusal, memory::MemoryRefusal, npc::NpcRefusal, provider::ProviderRefusal,
+        resolve::ResolveRefusal, text::Invalid,
+    },
 };
 
 /// One change in one commit, whose rules may refuse it. A refusal is decided before anything is written.
@@ -35,6 +38,15 @@ impl From<NpcRefusal> for ApiError {
             NpcRefusal::Invalid(invalid) => invalid.into(),
             NpcRefusal::SlugTaken(_) => Self::new(ErrorCode::Conflict, sentence(&refusal)),
             NpcRefusal::NotYours(_) => Self::new(ErrorCode::Forbidden, sentence(&refusal)),
+        }
+    }
+}
+
+impl From<GrantsRefusal> for ApiError {
+    fn from(refusal: GrantsRefusal) -> Self {
+        match refusal {
+            GrantsRefusal::Invalid(invalid) => invalid.into(),
+            GrantsRefusal::Npc(refusal) => refusal.into(),
         }
     }
 }

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use hamlet_actors::{
     capability::{Capability, Passing, Scene, Section},
     ports::{Invocation, ToolOutcome},
-    vocabulary::{
-        Approval, ConversationId, Grant, MessageId, ModelParams, Npc, NpcId, PlayerId, TurnId,
-    },
+    vocabulary::{Approval, ConversationId, Grant, MessageId, ModelParams, Npc, NpcId, PlayerId, TurnId},
 };
 use serde_json::Value;
 

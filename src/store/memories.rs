@@ -154,7 +154,8 @@ pub fn delete(conn: &Connection, player: PlayerId, id: MemoryId) -> Result<(), S
 
 /// Deletes up to `limit` of them and answers how many; called again until it answers less, so that no commit is long.
 pub fn clear(conn: &Connection, whose: Whose, limit: usize) -> Result<usize, StoreError> {
-    let sql = "DELETE FROM memories WHERE key IN (SELECT key FROM memories WHERE player_id = ?1 AND npc_id = ?2 LIMIT ?3)";
+    let sql =
+        "DELETE FROM memories WHERE key IN (SELECT key FROM memories WHERE player_id = ?1 AND npc_id = ?2 LIMIT ?3)";
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     Ok(conn.prepare_cached(sql)?.execute((whose.player.0.as_bytes(), whose.npc.0.as_bytes(), limit))?)
 }
@@ -171,8 +172,7 @@ pub fn ending(conn: &Connection, whose: Whose, digits: &str) -> Result<Vec<Memor
 }
 
 fn of_key(conn: &Connection, whose: Whose, key: &str) -> Result<Option<MemoryRow>, StoreError> {
-    let sql =
-        format!("SELECT {COLUMNS} FROM memories m WHERE m.player_id = ?1 AND m.npc_id = ?2 AND m.text_key = ?3");
+    let sql = format!("SELECT {COLUMNS} FROM memories m WHERE m.player_id = ?1 AND m.npc_id = ?2 AND m.text_key = ?3");
     let mut statement = conn.prepare_cached(&sql)?;
     Ok(statement.query_row((whose.player.0.as_bytes(), whose.npc.0.as_bytes(), key), read).optional()?)
 }

@@ -30,12 +30,7 @@ pub trait Memory: Send + Sync + 'static {
     fn remember(&self, memory: NewMemory) -> BoxFuture<'static, Result<Remembered, MemoryError>>;
 
     /// Forgets one memory, or none when it is not clear which.
-    fn forget(
-        &self,
-        whose: Whose,
-        which: Which,
-        now: Timestamp,
-    ) -> BoxFuture<'static, Result<Forgotten, MemoryError>>;
+    fn forget(&self, whose: Whose, which: Which, now: Timestamp) -> BoxFuture<'static, Result<Forgotten, MemoryError>>;
 }
 
 /// One NPC's memory of one Player.

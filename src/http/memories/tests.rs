@@ -58,7 +58,11 @@ async fn somebody_elses_memories_are_not_there_on_any_route() {
             (Method::PATCH, json!({"text": ""})),
             (Method::DELETE, Value::Null),
         ] {
-            assert_eq!(village.refused(player, method.clone(), &path(&memory), body).await, absent, "{player} {method}");
+            assert_eq!(
+                village.refused(player, method.clone(), &path(&memory), body).await,
+                absent,
+                "{player} {method}"
+            );
         }
         for query in ["", "?q=tea", &format!("?npcId={mara}"), &format!("?npcId={mara}&q=tea")] {
             assert!(texts(&village, player, query).await.is_empty(), "{player} {query}");

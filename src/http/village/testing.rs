@@ -9,7 +9,10 @@ use axum::{
     http::request::Parts,
     middleware,
 };
-use hamlet_actors::vocabulary::{ErrorCode, PlayerId};
+use hamlet_actors::{
+    ports::{Clock, SystemClock},
+    vocabulary::{ErrorCode, PlayerId},
+};
 use http::{Method, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -19,8 +22,9 @@ use crate::{
     auth::{Admin, PlayerRole, Who},
     http::{
         error::{self, ApiError},
-        memories, npcs, providers, settings,
+        grants, memories, npcs, providers, settings, tools,
     },
+    plugins::{Capabilities, bundled},
     store::Store,
     vault::Vault,
     village::{
@@ -41,6 +45,12 @@ pub const ADMIN: &str = "root";
 pub struct TestState {
     village: VillageState,
     players: Arc<HashMap<String, Who>>,
+}
+
+impl FromRef<TestState> for Capabilities {
+    fn from_ref(state: &TestState) -> Self {
+        Self(bundled(&state.village, &(Arc::new(SystemClock) as Arc<dyn Clock>)).into())
+    }
 }
 
 impl FromRef<TestState> for VillageState {
@@ -96,10 +106,12 @@ impl TestVillage {
             pins: Arc::new(pins),
         };
         let router = Router::new()
+            .merge(grants::routes())
             .merge(memories::routes())
             .merge(npcs::routes())
             .merge(providers::routes())
             .merge(settings::routes())
+            .merge(tools::routes())
             .layer(middleware::from_fn(error::render))
             .with_state(TestState { village: state.clone(), players: Arc::new(players) });
         Self { state, router, _folder: folder }

@@ -92,7 +92,8 @@ fn which(id: &str, query: &str) -> Result<Which, &'static str> {
         (true, false) => Ok(Which::About(query.into())),
         (false, true) => {
             let digits: String = id.chars().filter(|char| !matches!(char, '[' | ']' | '-')).collect();
-            let fits = (SHOWN_DIGITS..=32).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let fits =
+                (SHOWN_DIGITS..=32).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
             if fits { Ok(Which::Ending(digits)) } else { Err("that is no id of a memory; it has 8 digits from 0 to f") }
         }
     }

@@ -78,9 +78,10 @@ impl Tool for Remember {
         Box::pin(async move {
             match kept.await {
                 Ok(Remembered::New(memory)) => ToolOutcome::text(format!("Remembered as [{}].", ending(memory.id))),
-                Ok(Remembered::Again(memory)) => {
-                    ToolOutcome::text(format!("You knew that already, as [{}]: its date is now today's.", ending(memory.id)))
-                }
+                Ok(Remembered::Again(memory)) => ToolOutcome::text(format!(
+                    "You knew that already, as [{}]: its date is now today's.",
+                    ending(memory.id)
+                )),
                 Err(error) => failed("not remembered", &error),
             }
         })

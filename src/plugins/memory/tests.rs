@@ -1,10 +1,6 @@
 use std::sync::Arc;
 
-use hamlet_actors::{
-    capability::Place,
-    ports::Clock,
-    vocabulary::Timestamp,
-};
+use hamlet_actors::{capability::Place, ports::Clock, vocabulary::Timestamp};
 use serde_json::json;
 
 use super::Remembering;

@@ -39,12 +39,7 @@ impl Memory for Store {
         })
     }
 
-    fn forget(
-        &self,
-        whose: Whose,
-        which: Which,
-        now: Timestamp,
-    ) -> BoxFuture<'static, Result<Forgotten, MemoryError>> {
+    fn forget(&self, whose: Whose, which: Which, now: Timestamp) -> BoxFuture<'static, Result<Forgotten, MemoryError>> {
         let store = self.clone();
         Box::pin(async move { Ok(store.write(move |conn| forget(conn, whose, &which, now)).await?) })
     }

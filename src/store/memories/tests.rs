@@ -124,9 +124,38 @@ async fn whatever_is_asked_is_a_text_and_never_syntax() {
     village.all(&FACTS).await;
     let hundred = "horse NEAR ".repeat(10_000);
     for question in [
-        "", " ", "\"", "\"horse", "horse\"", "horse*", "* horse", "NEAR(horse ash)", "horse AND", "AND", "OR OR", "NOT horse",
-        "-horse", "text:horse", "{text}: horse", "horse ^ ash", "^horse", "(horse", "horse)", "horse + ash", "'horse'", "a\0horse",
-        "\u{0}", "🐈", "🐈 horse", "horse\u{202E}", "%", "_", "\\", ";--", "\u{FFFF}", &hundred,
+        "",
+        " ",
+        "\"",
+        "\"horse",
+        "horse\"",
+        "horse*",
+        "* horse",
+        "NEAR(horse ash)",
+        "horse AND",
+        "AND",
+        "OR OR",
+        "NOT horse",
+        "-horse",
+        "text:horse",
+        "{text}: horse",
+        "horse ^ ash",
+        "^horse",
+        "(horse",
+        "horse)",
+        "horse + ash",
+        "'horse'",
+        "a\0horse",
+        "\u{0}",
+        "🐈",
+        "🐈 horse",
+        "horse\u{202E}",
+        "%",
+        "_",
+        "\\",
+        ";--",
+        "\u{FFFF}",
+        &hundred,
     ] {
         let found = village.recalled(question).await;
         let there = question.contains("horse") || question == "AND";
@@ -211,6 +240,10 @@ async fn what_goes_with_its_npc_or_its_player_leaves_the_index_too() {
     assert_eq!(village.store.write(left).await.unwrap(), 2);
     village.store.write(|conn| Ok(conn.execute("DELETE FROM npcs WHERE id = ?1", [MARA.0.as_bytes()])?)).await.unwrap();
     assert_eq!(village.store.write(left).await.unwrap(), 1);
-    village.store.write(|conn| Ok(conn.execute("DELETE FROM players WHERE id = ?1", [KAI.0.as_bytes()])?)).await.unwrap();
+    village
+        .store
+        .write(|conn| Ok(conn.execute("DELETE FROM players WHERE id = ?1", [KAI.0.as_bytes()])?))
+        .await
+        .unwrap();
     assert_eq!(village.store.write(left).await.unwrap(), 0);
 }

@@ -23,7 +23,8 @@ impl CurrentTime {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let spec = ToolSpec {
             name: KEY.to_owned(),
-            description: "Tells the date, the weekday and the time now, in UTC or in the time zone that you name.".to_owned(),
+            description: "Tells the date, the weekday and the time now, in UTC or in the time zone that you name."
+                .to_owned(),
             parameters: json!({
                 "type": "object",
                 "properties": {

@@ -52,7 +52,10 @@ fn near_copies_come_back_once() {
         memory(3, "Pia is allergic to peanuts and to wasps and cats", 1, 0.8),
     ];
     let kept = check(vec![found], all());
-    assert_eq!(kept, ["Pia is allergic to peanuts and to shellfish.", "Pia is allergic to peanuts and to wasps and cats"]);
+    assert_eq!(
+        kept,
+        ["Pia is allergic to peanuts and to shellfish.", "Pia is allergic to peanuts and to wasps and cats"]
+    );
 }
 
 #[test]

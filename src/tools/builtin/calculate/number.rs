@@ -65,7 +65,8 @@ impl Number {
     }
 
     pub fn pi() -> Self {
-        Self::binary(std::f64::consts::PI).unwrap_or_else(|_| Self { value: Zero::zero(), exactness: Exactness::Binary })
+        Self::binary(std::f64::consts::PI)
+            .unwrap_or_else(|_| Self { value: Zero::zero(), exactness: Exactness::Binary })
     }
 
     pub fn e() -> Self {
@@ -73,7 +74,8 @@ impl Number {
     }
 
     fn binary(value: f64) -> Result<Self, Fault> {
-        let value = BigDecimal::from_f64(value).ok_or(Fault::Undefined("the result is no number, or too large a one"))?;
+        let value =
+            BigDecimal::from_f64(value).ok_or(Fault::Undefined("the result is no number, or too large a one"))?;
         Self { value: value.with_prec(17), exactness: Exactness::Binary }.within()
     }
 

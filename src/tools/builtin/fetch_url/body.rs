@@ -31,7 +31,9 @@ enum Kind {
 /// When it is no text, or breaks off.
 pub async fn read(mut response: Response) -> Result<Page, FetchFailure> {
     let text_of = |name: header::HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
-    if let Some(encoding) = text_of(header::CONTENT_ENCODING).filter(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
+    if let Some(encoding) =
+        text_of(header::CONTENT_ENCODING).filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))
+    {
         return Err(FetchFailure::Compressed(encoding.chars().take(40).collect()));
     }
     let named = text_of(header::CONTENT_TYPE).unwrap_or("text/plain").to_owned();
@@ -60,7 +62,9 @@ fn kind(media: &str) -> Option<Kind> {
         "text/html" | "application/xhtml+xml" => Some(Kind::Html),
         "application/json" | "application/xml" | "application/x-ndjson" | "application/yaml" => Some(Kind::Plain),
         _ if media.starts_with("text/") => Some(Kind::Plain),
-        _ if media.starts_with("application/") && (media.ends_with("+json") || media.ends_with("+xml")) => Some(Kind::Plain),
+        _ if media.starts_with("application/") && (media.ends_with("+json") || media.ends_with("+xml")) => {
+            Some(Kind::Plain)
+        }
         _ => None,
     }
 }

@@ -38,9 +38,16 @@ mod tests {
         let latin = b"caf\xe9";
         assert_eq!(decoded(latin, "text/plain; charset=ISO-8859-1", false), "café");
         assert_eq!(decoded(latin, "text/plain; charset=\"windows-1252\"", false), "café");
-        assert_eq!(decoded(b"<meta charset=\"iso-8859-1\">caf\xe9", "text/html", true), "<meta charset=\"iso-8859-1\">café");
+        assert_eq!(
+            decoded(b"<meta charset=\"iso-8859-1\">caf\xe9", "text/html", true),
+            "<meta charset=\"iso-8859-1\">café"
+        );
         assert_eq!(decoded("caf\u{e9}".as_bytes(), "text/html", true), "café");
-        assert_eq!(decoded(b"\xff\xfea\0b\0", "text/plain; charset=utf-8", false), "ab", "a mark comes before the header");
+        assert_eq!(
+            decoded(b"\xff\xfea\0b\0", "text/plain; charset=utf-8", false),
+            "ab",
+            "a mark comes before the header"
+        );
         assert_eq!(decoded(b"\xef\xbb\xbfa", "text/plain; charset=iso-8859-1", false), "a");
         assert_eq!(decoded(b"\x82\xb1\x82\xf1", "text/plain; charset=shift_jis", false), "こん");
         assert_eq!(decoded(latin, "text/plain; charset=nonsense", false), "caf\u{fffd}");

@@ -19,7 +19,8 @@ use super::{
 
 const HOPS: usize = 5;
 const CONNECT: Duration = Duration::from_secs(8);
-const ACCEPT: &str = "text/html,application/xhtml+xml,application/json;q=0.9,text/*;q=0.8,application/xml;q=0.8,*/*;q=0.1";
+const ACCEPT: &str =
+    "text/html,application/xhtml+xml,application/json;q=0.9,text/*;q=0.8,application/xml;q=0.8,*/*;q=0.1";
 
 /// Why a page was not read, in words for the model. Nothing of an internal address is told but that it is one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

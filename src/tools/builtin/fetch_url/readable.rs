@@ -74,10 +74,51 @@ fn minds_its_end(name: &str) -> bool {
 fn is_block(name: &str) -> bool {
     matches!(
         name,
-        "address" | "article" | "aside" | "blockquote" | "body" | "caption" | "dd" | "details" | "dialog" | "div" | "dl" | "dt"
-            | "fieldset" | "figcaption" | "figure" | "footer" | "form" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "header"
-            | "hgroup" | "hr" | "legend" | "li" | "main" | "menu" | "nav" | "ol" | "optgroup" | "option" | "p" | "pre"
-            | "search" | "section" | "summary" | "table" | "tbody" | "tfoot" | "thead" | "tr" | "ul"
+        "address"
+            | "article"
+            | "aside"
+            | "blockquote"
+            | "body"
+            | "caption"
+            | "dd"
+            | "details"
+            | "dialog"
+            | "div"
+            | "dl"
+            | "dt"
+            | "fieldset"
+            | "figcaption"
+            | "figure"
+            | "footer"
+            | "form"
+            | "h1"
+            | "h2"
+            | "h3"
+            | "h4"
+            | "h5"
+            | "h6"
+            | "header"
+            | "hgroup"
+            | "hr"
+            | "legend"
+            | "li"
+            | "main"
+            | "menu"
+            | "nav"
+            | "ol"
+            | "optgroup"
+            | "option"
+            | "p"
+            | "pre"
+            | "search"
+            | "section"
+            | "summary"
+            | "table"
+            | "tbody"
+            | "tfoot"
+            | "thead"
+            | "tr"
+            | "ul"
     )
 }
 
@@ -199,7 +240,7 @@ mod tests {
         assert_eq!(
             read.text,
             "# Opening hours\nFrom nine to five, says Bo (https://example.com/bo?a=1&b=2).\nOr later.\n- one\n- two x\na | b\n\
-             c\n  x\n y\n🐈 © &unknown;"
+             c\nicon\n  x\n y\n🐈 © &unknown;"
         );
     }
 

@@ -75,10 +75,12 @@ impl Web {
         let counted = Arc::clone(&asked);
         let here = format!("http://{address}");
         let endless = || {
-            let zeros = futures_util::stream::repeat_with(|| Ok::<_, io::Error>(bytes::Bytes::from(vec![b'x'; 64 * 1024])));
+            let zeros =
+                futures_util::stream::repeat_with(|| Ok::<_, io::Error>(bytes::Bytes::from(vec![b'x'; 64 * 1024])));
             typed("text/plain", Body::from_stream(zeros))
         };
-        let silent = || typed("text/plain", Body::from_stream(futures_util::stream::pending::<io::Result<bytes::Bytes>>()));
+        let silent =
+            || typed("text/plain", Body::from_stream(futures_util::stream::pending::<io::Result<bytes::Bytes>>()));
         let answer = move |path: &str| match path {
             "/page" => typed("text/html; charset=utf-8", "<title>Hi</title><p>Well &amp; good, <a href=/next>on</a>"),
             "/json" => typed("application/ld+json", r#"{"a": 1}"#),
@@ -148,11 +150,7 @@ async fn fetched(bench: &Bench, url: &str) -> Result<String, String> {
 async fn what_can_be_read_is_told_with_where_it_came_from() {
     let web = Web::new().await;
     let bench = bench(Reach::Private, &[]).await;
-    let page = format!(
-        "URL: {}\nTitle: Hi\nType: text/html\n\nWell & good, on ({})",
-        web.at("/page"),
-        web.at("/next")
-    );
+    let page = format!("URL: {}\nTitle: Hi\nType: text/html\n\nWell & good, on ({})", web.at("/page"), web.at("/next"));
     for path in ["/page", "/once", "/home"] {
         assert_eq!(fetched(&bench, &web.at(path)).await.as_deref(), Ok(page.as_str()), "{path}");
     }
@@ -243,7 +241,10 @@ async fn nothing_private_is_reached_however_it_is_named() {
     }
     let refused = fetched(&bench, "http://cloud.example/").await.unwrap_err();
     assert_eq!(refused, "not fetched: cloud.example is an address that nothing is fetched from", "tells no address");
-    assert_eq!(fetched(&bench, "http://x.example/").await.unwrap_err(), "not fetched: the name x.example could not be resolved");
+    assert_eq!(
+        fetched(&bench, "http://x.example/").await.unwrap_err(),
+        "not fetched: the name x.example could not be resolved"
+    );
     assert_eq!(web.asked(), 0);
 }
 
