@@ -4,7 +4,7 @@ use std::fmt;
 
 use bigdecimal::{BigDecimal, FromPrimitive, One, RoundingMode, Signed, ToPrimitive, Zero};
 
-/// Digits of any number on the way, and places on either side of the point.
+/// Digits of any number on the way.
 const DIGITS: u64 = 1_000;
 /// Digits that are kept where there would be no end to them.
 const PRECISION: u64 = 60;
@@ -79,14 +79,19 @@ impl Number {
         Self { value: value.with_prec(17), exactness: Exactness::Binary }.within()
     }
 
-    /// Bounded in digits and in places.
+    /// Bounded in what stands before the point and in zeros behind it. Digits behind the point that are too many are rounded.
     fn within(self) -> Result<Self, Fault> {
         if self.value.is_zero() {
             return Ok(self);
         }
         let value = self.value.normalized();
-        let places = value.fractional_digit_count().unsigned_abs();
-        if value.digits() > DIGITS || places > DIGITS { Err(Fault::TooLarge) } else { Ok(Self { value, ..self }) }
+        if value.order_of_magnitude().unsigned_abs() >= DIGITS {
+            return Err(Fault::TooLarge);
+        }
+        if value.digits() <= DIGITS {
+            return Ok(Self { value, ..self });
+        }
+        Ok(Self { value: rounded(&value), exactness: self.exactness.min(Exactness::Rounded) })
     }
 
     fn joined(value: BigDecimal, a: &Self, b: &Self) -> Result<Self, Fault> {
@@ -149,20 +154,29 @@ impl Number {
             return Ok(self.clone());
         }
         let times = exponent.value.to_i64().ok_or(Fault::TooLarge)?;
-        let bare = self.value.normalized();
-        let each = bare.digits().max(bare.fractional_digit_count().unsigned_abs());
-        // Of a power of one digit no fewer than a third of the digits are left.
-        if times.unsigned_abs().saturating_mul(each) > DIGITS * 4 {
+        let base = self.value.normalized();
+        // The order of the result, before anything is multiplied.
+        let order = base.to_f64().map(|base| base.abs().log10()).filter(|order| order.is_finite());
+        let order = order.unwrap_or(base.order_of_magnitude() as f64) * times as f64;
+        if order.abs() >= DIGITS as f64 {
             return Err(Fault::TooLarge);
         }
-        let mut value = BigDecimal::one();
-        for _ in 0..times.unsigned_abs() {
-            value *= &bare;
-            if self.exactness != Exactness::Exact {
-                value = rounded(&value);
+        let is_exact =
+            self.exactness == Exactness::Exact && base.digits().saturating_mul(times.unsigned_abs()) <= DIGITS;
+        let exactness = if is_exact { Exactness::Exact } else { self.exactness.min(Exactness::Rounded) };
+        let kept = |value: BigDecimal| if is_exact { value } else { rounded(&value) };
+        let (mut value, mut square, mut left) = (BigDecimal::one(), base, times.unsigned_abs());
+        while left > 0 {
+            if left % 2 == 1 {
+                value = kept(value * &square);
+            }
+            left /= 2;
+            // The last square would be thrown away, and may be a large one.
+            if left > 0 {
+                square = kept(square.square());
             }
         }
-        let power = Self { value, exactness: self.exactness }.within()?;
+        let power = Self { value, exactness }.within()?;
         if times < 0 { Self::exact(BigDecimal::one())?.over(&power) } else { Ok(power) }
     }
 

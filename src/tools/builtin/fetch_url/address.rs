@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-use super::reach::Reach;
+use super::{URL_LIMIT, reach::Reach};
 
 /// Why an address is not fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +22,8 @@ pub enum Refused {
     Never(String),
     #[error("the address names no host")]
     NoHost,
+    #[error("the address has more than {URL_LIMIT} characters")]
+    TooLong,
 }
 
 /// What can be said of an address before any name is looked up. A host that is an address itself never reaches the
@@ -30,6 +32,9 @@ pub enum Refused {
 /// # Errors
 /// Why it is not fetched.
 pub fn check(url: &Url, reach: Reach) -> Result<(), Refused> {
+    if url.as_str().len() > URL_LIMIT {
+        return Err(Refused::TooLong);
+    }
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Refused::Scheme);
     }

@@ -47,14 +47,14 @@ pub async fn read(mut response: Response) -> Result<Page, FetchFailure> {
         let text = charset::decoded(&bytes, &named, kind == Kind::Html);
         match kind {
             Kind::Html => readable::of_html(&text, &base),
-            Kind::Plain => readable::Readable { title: None, text },
+            Kind::Plain => readable::Readable { title: None, text, is_cut: false },
         }
     });
     let readable = work.await.map_err(|error| {
         tracing::error!(%error, "a page could not be made readable");
         FetchFailure::Internal
     })?;
-    Ok(Page { url, title: readable.title, media, text: readable.text, is_cut })
+    Ok(Page { url, title: readable.title, media, text: readable.text, is_cut: is_cut || readable.is_cut })
 }
 
 fn kind(media: &str) -> Option<Kind> {

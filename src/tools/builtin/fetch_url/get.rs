@@ -185,3 +185,41 @@ impl Resolve for Guarded {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::{BoxFuture, ready};
+
+    use super::*;
+
+    struct Known(&'static [&'static str]);
+
+    impl Reaching for Known {
+        fn reach(&self) -> BoxFuture<'static, Result<Reach, String>> {
+            Box::pin(ready(Ok(Reach::Public)))
+        }
+
+        fn resolve(&self, _name: String) -> BoxFuture<'static, std::io::Result<Vec<std::net::IpAddr>>> {
+            Box::pin(ready(Ok(self.0.iter().map(|address| address.parse().unwrap()).collect())))
+        }
+    }
+
+    async fn check(reach: Reach, known: &'static [&'static str]) -> Result<Vec<String>, String> {
+        let guarded = Guarded { reaching: Arc::new(Known(known)), reach };
+        let found = guarded.resolve("some.example".parse().unwrap()).await.map_err(|error| error.to_string())?;
+        Ok(found.map(|address| address.ip().to_string()).collect())
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_given_nothing_that_may_not_be_connected_to() {
+        let mixed = &["127.0.0.1", "1.1.1.1", "fe80::1", "2606:4700::1", "10.0.0.1", "::ffff:192.168.0.1"];
+        let public = ["1.1.1.1", "2606:4700::1"].map(str::to_owned).to_vec();
+        assert_eq!(check(Reach::Public, mixed).await, Ok(public));
+        let private =
+            ["127.0.0.1", "1.1.1.1", "2606:4700::1", "10.0.0.1", "::ffff:192.168.0.1"].map(str::to_owned).to_vec();
+        assert_eq!(check(Reach::Private, mixed).await, Ok(private));
+        let inside = "some.example is in a private network, or on this server, and is not fetched";
+        assert_eq!(check(Reach::Public, &["127.0.0.1", "10.0.0.1"]).await, Err(inside.to_owned()));
+        assert_eq!(check(Reach::Public, &[]).await, Err("some.example could not be resolved".to_owned()));
+    }
+}

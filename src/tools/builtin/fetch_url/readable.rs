@@ -16,6 +16,8 @@ const LINK_LIMIT: usize = 300;
 pub struct Readable {
     pub title: Option<String>,
     pub text: String,
+    /// What came behind could not be read.
+    pub is_cut: bool,
 }
 
 /// What could be read, up to where the page can't be read on.
@@ -51,10 +53,11 @@ pub fn of_html(html: &str, base: &Url) -> Readable {
         .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(MEMORY))
         .with_strict(false);
     let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
-    if let Err(error) = rewriter.write(html.as_bytes()).and_then(|()| rewriter.end()) {
+    let read = rewriter.write(html.as_bytes()).and_then(|()| rewriter.end());
+    if let Err(error) = &read {
         tracing::debug!(%error, "a page was read up to here");
     }
-    page.take().finished()
+    Readable { is_cut: read.is_err(), ..page.take().finished() }
 }
 
 fn target(href: &str, base: &Url) -> Option<String> {
@@ -213,7 +216,7 @@ impl Writing {
         } else {
             self.text.lines().filter(says).collect::<Vec<_>>().join("\n")
         };
-        Readable { title: (!title.is_empty()).then_some(title), text }
+        Readable { title: (!title.is_empty()).then_some(title), text, is_cut: false }
     }
 }
 
@@ -271,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_is_no_html_is_its_text() {
-        assert_eq!(check("just a line"), Readable { title: None, text: "just a line".into() });
+        assert_eq!(check("just a line"), Readable { title: None, text: "just a line".into(), is_cut: false });
         assert_eq!(check(""), Readable::default());
     }
 }
