@@ -247,3 +247,28 @@ async fn what_goes_with_its_npc_or_its_player_leaves_the_index_too() {
         .unwrap();
     assert_eq!(village.store.write(left).await.unwrap(), 0);
 }
+
+#[tokio::test]
+async fn in_a_large_village_common_words_tell_only_where_there_are_no_others() {
+    let village = Village::new().await;
+    let fill = |conn: &Connection| {
+        for n in 0..3_000 {
+            let memory = NewMemory {
+                id: MemoryId::generate(),
+                whose: OURS,
+                text: if n == 7 { "Pia owns a lighthouse".to_owned() } else { format!("Pia owns the number {n}") },
+                writer: Writer::Npc,
+                conversation: None,
+                at: at(0),
+            };
+            remember(conn, &memory)?;
+        }
+        Ok(())
+    };
+    village.store.write(fill).await.unwrap();
+    assert_eq!(village.recalled("What number of lighthouse does Pia own?").await, ["Pia owns a lighthouse"]);
+    assert_eq!(village.recalled("What number?").await.len(), 8);
+    let scope = Scope { player: PIA, npc: Some(MARA) };
+    let found = village.store.read(move |conn| candidates(conn, scope, "the number 40", 50)).await.unwrap();
+    assert_eq!(found[0].len(), 1, "the common words bring no rows");
+}
