@@ -1,5 +1,7 @@
 use std::time::{Duration, Instant};
 
+use proptest::prelude::*;
+
 use super::calculated;
 
 fn check(expression: &str) -> String {
@@ -115,4 +117,25 @@ fn no_expression_takes_long() {
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert_eq!(check("9^9^9^9"), "! a number on the way has more than 1000 digits");
     assert_eq!(check(&"(".repeat(500)), "! parentheses and signs are nested too deep");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn whatever_is_written_has_a_result_or_a_reason_at_once(
+        pieces in prop::collection::vec(
+            prop::sample::select(vec![
+                "1", "9", "0", "999", ".", "e", "e-9", "1e300", "1e-300", "+", "-", "*", "/", "%", "^", "**", "!", "(", ")", ",", " ",
+                "sqrt(", "cbrt(", "ln(", "exp(", "round(", "factorial(", "max(", "pi", "π", "√", "x", "é", "0.1", "2", "1/3",
+            ]),
+            0..40,
+        )
+    ) {
+        let expression = pieces.concat();
+        let begun = Instant::now();
+        let told = check(&expression);
+        prop_assert!(!told.is_empty());
+        prop_assert!(begun.elapsed() < Duration::from_secs(1), "{expression}");
+    }
 }

@@ -94,6 +94,12 @@ impl Web {
                 .body(Body::from(vec![0x1f, 0x8b]))
                 .unwrap(),
             "/endless" => endless(),
+            "/endless-tags" => {
+                let tags = futures_util::stream::repeat_with(|| {
+                    Ok::<_, io::Error>(bytes::Bytes::from("<i></i>".repeat(9_000)))
+                });
+                typed("text/html", Body::from_stream(tags))
+            }
             "/silent" => silent(),
             "/gone" => Response::builder().status(410).body(Body::from("secret of the inside")).unwrap(),
             "/once" => to("/page"),
@@ -201,6 +207,8 @@ async fn a_body_without_an_end_is_cut_and_says_so() {
     let read = fetched(&bench, &web.at("/endless")).await.unwrap();
     assert!(read.contains("\nCut: yes"), "{}", &read[..200]);
     assert!(read.len() < 31_000);
+    let read = fetched(&bench, &web.at("/endless-tags")).await.unwrap();
+    assert!(read.contains("\nCut: yes") && read.len() < 200, "{read}");
 }
 
 #[tokio::test]
