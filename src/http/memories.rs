@@ -6,7 +6,7 @@ use axum::{
     routing::get,
 };
 use hamlet_actors::{
-    policy::recall::{RecallLimits, ranked},
+    policy::recall::ordered,
     ports::memory::Whose,
     vocabulary::{MemoryId, NpcId, Timestamp},
 };
@@ -86,7 +86,7 @@ async fn list(
     Ok(axum::Json(Page::whole(found)))
 }
 
-/// Ranked as they come back to the NPC, and bounded by their number alone.
+/// In the order in which they come back to the NPC. Near-copies are shown: a Player may want them all gone.
 fn search(
     conn: &Connection,
     scope: Scope,
@@ -95,11 +95,11 @@ fn search(
     now: Timestamp,
 ) -> Result<Vec<MemoryRow>, StoreError> {
     let found = memories::candidates(conn, scope, question, limit)?;
-    let limits = RecallLimits { memories: limit, tokens: usize::MAX };
     let mut rows: Vec<MemoryRow> = found.iter().flatten().map(|(row, _)| row.clone()).collect();
-    let order = ranked(memories::scored(found), now, limits);
+    let order = ordered(memories::scored(found), now);
     Ok(order
         .iter()
+        .take(limit)
         .filter_map(|recollection| {
             let at = rows.iter().position(|row| row.id == recollection.id)?;
             Some(rows.swap_remove(at))

@@ -43,6 +43,11 @@ pub struct Candidate {
 /// The best first. `indexes` holds what each index found, in any order. Scores are taken relative to the best of their
 /// index, so that scales don't matter, and added where several indexes found the same memory.
 pub fn ranked(indexes: Vec<Vec<Candidate>>, now: Timestamp, limits: RecallLimits) -> Vec<Recollection> {
+    bounded(ordered(indexes, now).into_iter(), limits)
+}
+
+/// The same order with near-copies and without bounds: for whoever looks for what is kept, and not for what to say.
+pub fn ordered(indexes: Vec<Vec<Candidate>>, now: Timestamp) -> Vec<Recollection> {
     let mut found = merged(indexes);
     for (recollection, score) in &mut found {
         *score *= freshness(now, recollection.updated_at);
@@ -51,7 +56,7 @@ pub fn ranked(indexes: Vec<Vec<Candidate>>, now: Timestamp, limits: RecallLimits
     found.sort_by(|(a, of_a), (b, of_b)| {
         of_b.total_cmp(of_a).then(b.updated_at.cmp(&a.updated_at)).then(b.id.cmp(&a.id))
     });
-    bounded(found.into_iter().map(|(recollection, _)| recollection), limits)
+    found.into_iter().map(|(recollection, _)| recollection).collect()
 }
 
 fn merged(indexes: Vec<Vec<Candidate>>) -> Vec<(Recollection, f64)> {

@@ -114,6 +114,18 @@ async fn the_same_thing_is_kept_once_and_a_rewording_does_not_make_a_second_one(
 }
 
 #[tokio::test]
+async fn a_search_shows_near_copies_too_the_best_first_and_so_many() {
+    let village = TestVillage::new().await;
+    let mara = npc(&village, "Mara").await;
+    for text in ["Ada likes black tea", "Ada likes black tea, too", "Ada likes tea", "the bridge is closed"] {
+        kept(&village, ADA, &mara, text).await;
+    }
+    assert_eq!(texts(&village, ADA, "?q=black").await, ["Ada likes black tea", "Ada likes black tea, too"]);
+    assert_eq!(texts(&village, ADA, "?q=tea").await.len(), 3);
+    assert_eq!(texts(&village, ADA, "?q=tea&limit=2").await.len(), 2);
+}
+
+#[tokio::test]
 async fn a_list_is_read_page_by_page_the_newest_first() {
     let village = TestVillage::new().await;
     let mara = npc(&village, "Mara").await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
-    policy::recall::{RecallLimits, ranked},
+    policy::recall::{RecallLimits, ordered, ranked},
     ports::memory::{Forgotten, Memory, MemoryError, NewMemory, Remembered, Which, Whose},
     vocabulary::{Recollection, Timestamp},
 };
@@ -13,6 +13,8 @@ use rusqlite::Connection;
 use super::{Kept, MemoryRow, Scope, candidates, delete, ending, remember, scored};
 use crate::store::{Store, StoreError};
 
+/// Memories that are shown when several fit, of each index.
+const SHOWN: usize = 8;
 /// Candidates of each index for each memory that may come back: age and near-copies reorder them.
 const BREADTH: usize = 6;
 
@@ -60,7 +62,11 @@ fn recall(
 fn forget(conn: &Connection, whose: Whose, which: &Which, now: Timestamp) -> Result<Forgotten, StoreError> {
     let mut found: Vec<Recollection> = match which {
         Which::Ending(digits) => ending(conn, whose, digits)?.into_iter().map(MemoryRow::into).collect(),
-        Which::About(question) => recall(conn, whose, question, RecallLimits::default(), now)?,
+        // Near-copies count: of two that say nearly the same, neither is the clear one.
+        Which::About(question) => {
+            let scope = Scope { player: whose.player, npc: Some(whose.npc) };
+            ordered(scored(candidates(conn, scope, question, SHOWN)?), now)
+        }
     };
     match (found.pop(), found.is_empty()) {
         (None, _) => Ok(Forgotten::Nothing),
