@@ -8,9 +8,8 @@ use std::{
 use axum::extract::FromRef;
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
-    capability::Capability,
     engine::{Engine, World},
-    ports::{Provider, ProviderFailure, SystemClock, journal::Journal},
+    ports::{Clock, Provider, ProviderFailure, SystemClock, journal::Journal},
     village::Upkeep,
 };
 use tokio::sync::{Mutex, Notify};
@@ -21,7 +20,7 @@ use crate::{
     gates::casting::Casting,
     http::{error::ApiError, metrics::ScraperToken},
     metrics::Metrics,
-    plugins,
+    plugins::{self, Capabilities},
     providers::{
         self, Clients, ProviderKind, ProviderSpec, Quirks,
         models::{ListedModel, list_models},
@@ -43,6 +42,7 @@ pub struct App {
     pub accounts: Accounts,
     pub village: VillageState,
     pub providers: Arc<dyn BuildsProviders>,
+    pub capabilities: Capabilities,
     pub metrics: Arc<Metrics>,
     /// Lets a scraper in that is no Player.
     pub scraper: Option<ScraperToken>,
@@ -122,16 +122,17 @@ impl App {
         upkeep: Upkeep,
     ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
         let Counting { metrics, scraper } = counting;
-        let capabilities: Arc<[Arc<dyn Capability>]> = plugins::bundled(&village).into();
         let casting = Arc::new(Casting { village: village.clone(), providers: Arc::clone(&providers) });
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let capabilities = Capabilities(plugins::bundled(&village, &clock).into());
         let world = World {
             journal,
             summaries: Arc::new(store.clone()),
             prompts: Arc::new(store.clone()),
             planner: casting,
-            clock: Arc::new(SystemClock),
+            clock,
             observer: metrics.engine.clone(),
-            capabilities,
+            capabilities: Arc::clone(&capabilities.0),
         };
         let engine = Engine::start(world, upkeep).await?;
         Ok(Arc::new(Self {
@@ -140,6 +141,7 @@ impl App {
             accounts,
             village,
             providers,
+            capabilities,
             metrics,
             scraper,
             stopping: CancellationToken::new(),
@@ -173,6 +175,12 @@ impl App {
 impl FromRef<Arc<App>> for Accounts {
     fn from_ref(app: &Arc<App>) -> Self {
         app.accounts.clone()
+    }
+}
+
+impl FromRef<Arc<App>> for Capabilities {
+    fn from_ref(app: &Arc<App>) -> Self {
+        app.capabilities.clone()
     }
 }
 

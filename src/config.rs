@@ -105,6 +105,7 @@ pub struct VillagePins {
     pub when_unwatched: Option<Pinned<WhenUnwatched>>,
     pub sign_up: Option<Pinned<SignUp>>,
     pub titles: Option<Pinned<bool>>,
+    pub fetch_private_addresses: Option<Pinned<bool>>,
 }
 
 /// One setting as `hamlet config` prints it; a secret's value is never here.
@@ -176,6 +177,7 @@ pub fn load(flags: &Flags, outside: &Outside<'_>) -> Result<Config, ConfigError>
         when_unwatched: layers.pinned("when_unwatched", read::when_unwatched)?,
         sign_up: layers.pinned("sign_up", read::parsed)?,
         titles: layers.pinned("titles", read::parsed)?,
+        fetch_private_addresses: layers.pinned("fetch_private_addresses", read::parsed)?,
     };
     Ok(Config {
         listen: layers.required("listen", read::address)?,

@@ -6,7 +6,9 @@ pub mod conversations;
 pub mod error;
 pub mod extract;
 pub mod frames;
+pub mod grants;
 pub mod health;
+pub mod memories;
 pub mod messages;
 pub mod metrics;
 pub mod npcs;
@@ -20,6 +22,7 @@ pub mod settings;
 pub mod skills;
 mod socket;
 mod summary;
+pub mod tools;
 pub mod transcript;
 pub mod turns;
 pub mod village;
@@ -50,6 +53,8 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(health::routes())
         .merge(metrics::routes())
         .merge(accounts::routes())
+        .merge(grants::routes())
+        .merge(memories::routes())
         .merge(npcs::routes())
         .merge(providers::routes())
         .merge(provider_test::routes())
@@ -59,6 +64,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(frames::routes())
         .merge(socket::routes())
         .merge(transcript::routes())
+        .merge(tools::routes())
         .merge(turns::routes())
         .merge(messages::routes())
         .merge(prompt::routes())

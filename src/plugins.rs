@@ -1,17 +1,37 @@
 //! What is bundled with Hamlet: each a capability behind the same seam (`hamlet_actors::capability`).
 
+pub mod memory;
 pub mod skills;
+#[cfg(test)]
+pub mod testing;
 pub mod titles;
 
 use std::sync::Arc;
 
-use hamlet_actors::capability::{Capability, party::Party};
+use hamlet_actors::{
+    capability::{Capability, party::Party},
+    ports::Clock,
+};
+
+use crate::{
+    tools::builtin::{Toolbox, VillageReach},
+    village::VillageState,
+};
+use memory::Remembering;
 use skills::Skills;
 use titles::Titles;
 
-use crate::village::VillageState;
+/// What this server has, in the order of [`bundled`]. Cheap to clone.
+#[derive(Clone)]
+pub struct Capabilities(pub Arc<[Arc<dyn Capability>]>);
 
 /// In the order in which sections of one place stand.
-pub fn bundled(village: &VillageState) -> Vec<Arc<dyn Capability>> {
-    vec![Arc::new(Party), Arc::new(Skills::new(village.store.clone())), Arc::new(Titles::new(village.clone()))]
+pub fn bundled(village: &VillageState, clock: &Arc<dyn Clock>) -> Vec<Arc<dyn Capability>> {
+    vec![
+        Arc::new(Party),
+        Arc::new(Remembering::new(Arc::new(village.store.clone()), Arc::clone(clock))),
+        Arc::new(Skills::new(village.store.clone())),
+        Arc::new(Toolbox::new(Arc::clone(clock), Arc::new(VillageReach(village.clone())))),
+        Arc::new(Titles::new(village.clone())),
+    ]
 }

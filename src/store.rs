@@ -12,6 +12,7 @@ pub mod grants;
 pub mod history;
 mod housekeeping;
 mod journal;
+pub mod memories;
 pub mod messages;
 mod migrations;
 pub mod npcs;

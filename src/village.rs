@@ -2,6 +2,8 @@
 //! Rules over plain values and short reads; no route and no wire format of a Provider is known here.
 
 pub mod address;
+pub mod grants;
+pub mod memory;
 pub mod npc;
 pub mod patch;
 pub mod provider;

@@ -7,6 +7,7 @@ pub mod outcome;
 pub mod output;
 pub mod passing;
 pub mod prompt;
+pub mod recall;
 pub mod repair;
 pub mod said;
 pub mod speaker;

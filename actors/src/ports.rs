@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod journal;
+pub mod memory;
 pub mod model;
 pub mod observer;
 pub mod prompts;
@@ -10,6 +11,7 @@ pub mod summaries;
 pub mod tool;
 
 pub use clock::{Clock, SystemClock};
+pub use memory::Memory;
 pub use model::Model;
 pub use observer::{Observer, Unobserved};
 pub use prompts::{PromptRecord, Prompts, Recipe};

@@ -213,6 +213,14 @@ pub const SETTINGS: &[Setting] = &[
         doc: "Whether a model gives a Conversation its title after the first exchange.",
         ..PLAIN
     },
+    Setting {
+        name: "fetch_private_addresses",
+        env: "HAMLET_FETCH_PRIVATE_ADDRESSES",
+        unset: "the page decides (false)",
+        expects: "true or false",
+        doc: "Whether NPCs that were granted `fetch_url` may read what is on this machine and its networks, too.",
+        ..PLAIN
+    },
 ];
 
 /// Providers of the environment, under the names that other programs use too. They are never stored.

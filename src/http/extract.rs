@@ -33,13 +33,30 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
         require_json(request.headers())?;
         let raw = read_body(request, BODY_LIMIT).await?;
         // Derived readers take a list for a struct, field by field; on the wire only objects are bodies.
-        if raw.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-            return Err(ApiError::invalid("The body must be a JSON object."));
-        }
-        let value = serde_json::from_slice(&raw)
-            .map_err(|error| ApiError::invalid(format!("The body does not fit: {error}.")))?;
+        let value = parsed(&raw, b'{', "The body must be a JSON object.")?;
         Ok(Self { value, raw })
     }
+}
+
+/// A JSON body that is a list: of a thing that is replaced as a whole.
+#[derive(Debug)]
+pub struct JsonList<T>(pub Vec<T>);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonList<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        require_json(request.headers())?;
+        let raw = read_body(request, BODY_LIMIT).await?;
+        parsed(&raw, b'[', "The body must be a JSON list.").map(Self)
+    }
+}
+
+fn parsed<T: DeserializeOwned>(raw: &[u8], begins: u8, otherwise: &str) -> Result<T, ApiError> {
+    if raw.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&begins) {
+        return Err(ApiError::invalid(otherwise));
+    }
+    serde_json::from_slice(raw).map_err(|error| ApiError::invalid(format!("The body does not fit: {error}.")))
 }
 
 /// A whole body of at most `limit` bytes, within a bounded time.

@@ -152,6 +152,7 @@ mod tests {
             "signUp": from("default", json!("invite")),
             "titles": from("default", json!(true)),
             "modelRoles": from("default", json!({"main": null, "subagent": null, "utility": null})),
+            "fetchPrivateAddresses": from("default", json!(false)),
         });
         assert_eq!(village.done(ADA, Method::GET, SETTINGS, Value::Null).await, expected);
         assert_eq!(village.refused("", Method::GET, SETTINGS, Value::Null).await.0, 401);

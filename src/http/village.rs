@@ -10,7 +10,8 @@ use super::error::ApiError;
 use crate::{
     store::{Store, StoreError},
     village::{
-        npc::NpcRefusal, provider::ProviderRefusal, resolve::ResolveRefusal, skill::SkillRefusal, text::Invalid,
+        grants::GrantsRefusal, memory::MemoryRefusal, npc::NpcRefusal, provider::ProviderRefusal,
+        resolve::ResolveRefusal, skill::SkillRefusal, text::Invalid,
     },
 };
 
@@ -37,6 +38,24 @@ impl From<NpcRefusal> for ApiError {
             NpcRefusal::Invalid(invalid) => invalid.into(),
             NpcRefusal::SlugTaken(_) => Self::new(ErrorCode::Conflict, sentence(&refusal)),
             NpcRefusal::NotYours(_) => Self::new(ErrorCode::Forbidden, sentence(&refusal)),
+        }
+    }
+}
+
+impl From<GrantsRefusal> for ApiError {
+    fn from(refusal: GrantsRefusal) -> Self {
+        match refusal {
+            GrantsRefusal::Invalid(invalid) => invalid.into(),
+            GrantsRefusal::Npc(refusal) => refusal.into(),
+        }
+    }
+}
+
+impl From<MemoryRefusal> for ApiError {
+    fn from(refusal: MemoryRefusal) -> Self {
+        match refusal {
+            MemoryRefusal::Invalid(invalid) => invalid.into(),
+            MemoryRefusal::Taken | MemoryRefusal::Full(_) => Self::new(ErrorCode::Conflict, sentence(&refusal)),
         }
     }
 }

@@ -167,6 +167,7 @@ fn pins(given: &VillagePins) -> Result<Pins, Invalid> {
     })?;
     pin(&mut pins, Setting::SignUp, given.sign_up.as_ref(), |policy| json!(policy))?;
     pin(&mut pins, Setting::Titles, given.titles.as_ref(), |on| json!(on))?;
+    pin(&mut pins, Setting::FetchPrivateAddresses, given.fetch_private_addresses.as_ref(), |may| json!(may))?;
     Ok(pins)
 }
 

@@ -86,6 +86,7 @@ CREATE TABLE memories (
 ) STRICT;
 CREATE INDEX memories_by_npc ON memories (npc_id);
 CREATE VIRTUAL TABLE memories_fts USING fts5 (text, content='memories', content_rowid='key', tokenize='unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE memories_words USING fts5vocab (memories_fts, row);
 CREATE TRIGGER memories_written AFTER INSERT ON memories BEGIN
   INSERT INTO memories_fts (rowid, text) VALUES (new.key, new.text);
 END;

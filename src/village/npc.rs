@@ -142,7 +142,7 @@ pub fn delete(conn: &Connection, id: NpcId, who: &Who) -> Result<Result<(), NpcR
     Ok(Ok(()))
 }
 
-fn may_change(who: &Who, record: &NpcRecord) -> Result<(), NpcRefusal> {
+pub(super) fn may_change(who: &Who, record: &NpcRecord) -> Result<(), NpcRefusal> {
     if who.role == PlayerRole::Admin || record.created_by == Some(who.id) {
         return Ok(());
     }

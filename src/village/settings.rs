@@ -32,6 +32,8 @@ pub struct Settings {
     /// Whether a model gives a Conversation its title after the first exchange.
     pub titles: bool,
     pub model_roles: ModelRoles,
+    /// Whether `fetch_url` may reach this machine and its networks.
+    pub fetch_private_addresses: bool,
 }
 
 impl Default for Settings {
@@ -46,6 +48,7 @@ impl Default for Settings {
             sign_up: SignUp::default(),
             titles: true,
             model_roles: ModelRoles::default(),
+            fetch_private_addresses: false,
         }
     }
 }
@@ -114,10 +117,11 @@ pub enum Setting {
     SignUp,
     Titles,
     ModelRoles,
+    FetchPrivateAddresses,
 }
 
 impl Setting {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::DefaultProviderId,
         Self::DefaultModel,
         Self::HopLimit,
@@ -127,6 +131,7 @@ impl Setting {
         Self::SignUp,
         Self::Titles,
         Self::ModelRoles,
+        Self::FetchPrivateAddresses,
     ];
 
     /// As on the wire and in the store.
@@ -141,6 +146,7 @@ impl Setting {
             Self::SignUp => "signUp",
             Self::Titles => "titles",
             Self::ModelRoles => "modelRoles",
+            Self::FetchPrivateAddresses => "fetchPrivateAddresses",
         }
     }
 
@@ -217,6 +223,7 @@ impl Settings {
             Setting::SignUp => self.sign_up = read(setting, value)?,
             Setting::Titles => self.titles = read(setting, value)?,
             Setting::ModelRoles => self.model_roles = roles(setting, value)?,
+            Setting::FetchPrivateAddresses => self.fetch_private_addresses = read(setting, value)?,
         }
         Ok(())
     }
@@ -236,6 +243,7 @@ impl Settings {
             Setting::SignUp => json!(self.sign_up),
             Setting::Titles => json!(self.titles),
             Setting::ModelRoles => json!(self.model_roles),
+            Setting::FetchPrivateAddresses => json!(self.fetch_private_addresses),
         }
     }
 }

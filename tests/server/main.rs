@@ -6,6 +6,7 @@ mod admin;
 mod cursor;
 mod full;
 mod gates;
+mod memories;
 mod metrics;
 mod party;
 mod quarantine;

@@ -14,7 +14,7 @@ impl Timestamp {
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z.
-    pub fn from_millis(millis: i64) -> Self {
+    pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 

@@ -9,7 +9,10 @@ use axum::{
     http::request::Parts,
     middleware,
 };
-use hamlet_actors::vocabulary::{ErrorCode, PlayerId};
+use hamlet_actors::{
+    ports::{Clock, SystemClock},
+    vocabulary::{ErrorCode, PlayerId},
+};
 use http::{Method, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -19,9 +22,9 @@ use crate::{
     auth::{Admin, PlayerRole, Who},
     http::{
         error::{self, ApiError},
-        npcs, providers, settings, skills,
+        grants, memories, npcs, providers, settings, skills, tools,
     },
-    plugins::skills::Shelf,
+    plugins::{Capabilities, bundled, skills::Shelf},
     store::Store,
     vault::Vault,
     village::{
@@ -42,6 +45,12 @@ pub const ADMIN: &str = "root";
 pub struct TestState {
     village: VillageState,
     players: Arc<HashMap<String, Who>>,
+}
+
+impl FromRef<TestState> for Capabilities {
+    fn from_ref(state: &TestState) -> Self {
+        Self(bundled(&state.village, &(Arc::new(SystemClock) as Arc<dyn Clock>)).into())
+    }
 }
 
 impl FromRef<TestState> for VillageState {
@@ -98,10 +107,13 @@ impl TestVillage {
             shelf: Shelf::new(folder.path().join("skills")),
         };
         let router = Router::new()
+            .merge(grants::routes())
+            .merge(memories::routes())
             .merge(npcs::routes())
             .merge(providers::routes())
             .merge(settings::routes())
             .merge(skills::routes())
+            .merge(tools::routes())
             .layer(middleware::from_fn(error::render))
             .with_state(TestState { village: state.clone(), players: Arc::new(players) });
         Self { state, router, folder }

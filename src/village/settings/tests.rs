@@ -27,6 +27,7 @@ fn every_setting_takes_what_is_in_its_range_and_nothing_else() {
         (Setting::SignUp, vec![json!("closed"), json!("invite"), json!("open")], vec![json!("Open"), json!(true)]),
         (Setting::DefaultProviderId, vec![json!(id)], vec![json!(""), json!(1), json!("a\nb")]),
         (Setting::Titles, vec![json!(true), json!(false)], vec![json!("true"), json!(1), json!({})]),
+        (Setting::FetchPrivateAddresses, vec![json!(true), json!(false)], vec![json!("true"), json!(1), json!([])]),
         (
             Setting::ModelRoles,
             vec![
