@@ -13,5 +13,6 @@ pub mod plugins;
 pub mod providers;
 pub mod serve;
 pub mod store;
+pub mod tools;
 pub mod vault;
 pub mod village;
