@@ -18,13 +18,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     auth::Accounts,
     gates::casting::Casting,
-    http::{error::ApiError, metrics::ScraperToken},
+    http::{error::ApiError, metrics::ScraperToken, tool_servers::Servers},
     metrics::Metrics,
     providers::{
         self, Clients, ProviderKind, ProviderSpec, Quirks,
         models::{ListedModel, list_models},
     },
     store::Store,
+    tools::servers::ToolServers,
     village::{
         VillageState,
         registry::{KeyState, Known, REHEARSAL},
@@ -41,6 +42,7 @@ pub struct App {
     pub accounts: Accounts,
     pub village: VillageState,
     pub providers: Arc<dyn BuildsProviders>,
+    pub tool_servers: Arc<ToolServers>,
     pub metrics: Arc<Metrics>,
     /// Lets a scraper in that is no Player.
     pub scraper: Option<ScraperToken>,
@@ -110,12 +112,14 @@ impl App {
     ///
     /// # Errors
     /// When the Village's actor can't be started.
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the program, made before it and named once")]
     pub async fn start(
         store: Store,
         journal: Arc<dyn Journal>,
         accounts: Accounts,
         village: VillageState,
         providers: Arc<dyn BuildsProviders>,
+        tool_servers: Arc<ToolServers>,
         counting: Counting,
         upkeep: Upkeep,
     ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
@@ -128,6 +132,7 @@ impl App {
             accounts,
             village,
             providers,
+            tool_servers,
             metrics,
             scraper,
             stopping: CancellationToken::new(),
@@ -167,5 +172,11 @@ impl FromRef<Arc<App>> for Accounts {
 impl FromRef<Arc<App>> for VillageState {
     fn from_ref(app: &Arc<App>) -> Self {
         app.village.clone()
+    }
+}
+
+impl FromRef<Arc<App>> for Servers {
+    fn from_ref(app: &Arc<App>) -> Self {
+        Self(Arc::clone(&app.tool_servers))
     }
 }

@@ -17,6 +17,7 @@ mod replay;
 pub mod request_id;
 pub mod settings;
 mod socket;
+pub mod tool_servers;
 pub mod transcript;
 pub mod turns;
 pub mod village;
@@ -51,6 +52,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(providers::routes())
         .merge(provider_test::routes())
         .merge(settings::routes())
+        .merge(tool_servers::routes())
         .merge(conversations::routes())
         .merge(frames::routes())
         .merge(socket::routes())

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use hamlet_actors::capability::{Capability, party::Party};
 
+use crate::tools::servers::ToolServers;
+
 /// In the order in which sections of one place stand.
-pub fn bundled() -> Vec<Arc<dyn Capability>> {
-    vec![Arc::new(Party)]
+pub fn bundled(tool_servers: Arc<ToolServers>) -> Vec<Arc<dyn Capability>> {
+    vec![Arc::new(Party), tool_servers]
 }

@@ -23,6 +23,7 @@ mod readers;
 mod recovery;
 mod rows;
 pub mod settings;
+pub mod tool_servers;
 mod writer;
 
 use std::{

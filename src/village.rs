@@ -11,6 +11,7 @@ pub mod seeds;
 pub mod settings;
 mod slug;
 pub mod text;
+pub mod tool_server;
 
 use std::sync::Arc;
 

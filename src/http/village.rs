@@ -9,7 +9,9 @@ use serde_json::json;
 use super::error::ApiError;
 use crate::{
     store::{Store, StoreError},
-    village::{npc::NpcRefusal, provider::ProviderRefusal, resolve::ResolveRefusal, text::Invalid},
+    village::{
+        npc::NpcRefusal, provider::ProviderRefusal, resolve::ResolveRefusal, text::Invalid, tool_server::ToolServerRefusal,
+    },
 };
 
 /// One change in one commit, whose rules may refuse it. A refusal is decided before anything is written.
@@ -52,6 +54,20 @@ impl From<ProviderRefusal> for ApiError {
             )
             .with(json!({"npcs": npcs, "isDefault": is_default})),
             ProviderRefusal::Vault(error) => Self::internal(error),
+        }
+    }
+}
+
+impl From<ToolServerRefusal> for ApiError {
+    fn from(refusal: ToolServerRefusal) -> Self {
+        match &refusal {
+            ToolServerRefusal::Invalid(invalid) => invalid.clone().into(),
+            ToolServerRefusal::Misfit { name, .. } => Self::invalid(sentence(&refusal)).with(json!({"name": name})),
+            ToolServerRefusal::HeadersWouldMove => Self::invalid(sentence(&refusal)).with(json!({"field": "headers"})),
+            ToolServerRefusal::NameTaken(_) | ToolServerRefusal::Full | ToolServerRefusal::Unopenable => {
+                Self::new(ErrorCode::Conflict, sentence(&refusal))
+            }
+            ToolServerRefusal::Vault(error) => Self::internal(error),
         }
     }
 }

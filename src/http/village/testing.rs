@@ -20,8 +20,10 @@ use crate::{
     http::{
         error::{self, ApiError},
         npcs, providers, settings,
+        tool_servers::{self, Servers},
     },
     store::Store,
+    tools::servers::ToolServers,
     vault::Vault,
     village::{
         VillageState,
@@ -40,12 +42,19 @@ pub const ADMIN: &str = "root";
 #[derive(Clone)]
 pub struct TestState {
     village: VillageState,
+    servers: Servers,
     players: Arc<HashMap<String, Who>>,
 }
 
 impl FromRef<TestState> for VillageState {
     fn from_ref(state: &TestState) -> Self {
         state.village.clone()
+    }
+}
+
+impl FromRef<TestState> for Servers {
+    fn from_ref(state: &TestState) -> Self {
+        state.servers.clone()
     }
 }
 
@@ -69,6 +78,7 @@ impl FromRequestParts<TestState> for Admin {
 
 pub struct TestVillage {
     pub state: VillageState,
+    pub servers: Arc<ToolServers>,
     router: Router,
     _folder: tempfile::TempDir,
 }
@@ -79,7 +89,16 @@ impl TestVillage {
     }
 
     pub async fn with(environment: EnvironmentProviders, found: Vec<Found>, pins: Pins) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::in_folder(tempfile::tempdir().unwrap(), environment, found, pins).await
+    }
+
+    /// With what lies in the data folder already.
+    pub async fn in_folder(
+        folder: tempfile::TempDir,
+        environment: EnvironmentProviders,
+        found: Vec<Found>,
+        pins: Pins,
+    ) -> Self {
         let store = Store::open(&folder.path().join("hamlet.db")).unwrap();
         let roles = [(ADA, PlayerRole::Player), (BO, PlayerRole::Player), (ADMIN, PlayerRole::Admin)];
         let who = |(name, role): (&str, PlayerRole)| Who { id: PlayerId::generate(), name: name.to_owned(), role };
@@ -95,13 +114,19 @@ impl TestVillage {
             found: Arc::new(found),
             pins: Arc::new(pins),
         };
+        let servers = ToolServers::start(state.clone(), folder.path()).await.unwrap();
         let router = Router::new()
             .merge(npcs::routes())
             .merge(providers::routes())
             .merge(settings::routes())
+            .merge(tool_servers::routes())
             .layer(middleware::from_fn(error::render))
-            .with_state(TestState { village: state.clone(), players: Arc::new(players) });
-        Self { state, router, _folder: folder }
+            .with_state(TestState {
+                village: state.clone(),
+                servers: Servers(Arc::clone(&servers)),
+                players: Arc::new(players),
+            });
+        Self { state, servers, router, _folder: folder }
     }
 
     /// One request with a JSON body (none when it is null); the status and the JSON answered.

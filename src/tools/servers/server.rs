@@ -1,0 +1,101 @@
+//! One server: what it is, how it stands, and the levers that others have. Its supervisor (`supervise.rs`) is the only one
+//! who changes how it stands.
+
+use hamlet_actors::vocabulary::ToolServerId;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    definition::Definition,
+    state::{Standing, State},
+};
+use crate::{store::tool_servers::ToolServerRow, vault::Vault, village::tool_server};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Added through the API.
+    Stored,
+    /// From `mcp.json` in the data folder.
+    File,
+}
+
+#[derive(Debug)]
+pub struct Server {
+    pub id: ToolServerId,
+    /// The first part of its tools' keys.
+    pub name: String,
+    pub source: Source,
+    pub enabled: bool,
+    /// Or why there is none.
+    pub definition: Result<Definition, String>,
+    pub(super) state: watch::Sender<State>,
+    /// Tries again, now.
+    pub(super) again: Notify,
+    /// A call has found the connection wanting.
+    pub(super) suspect: Notify,
+    pub(super) stop: CancellationToken,
+    /// Cancelled once its supervisor and all that it held have ended.
+    pub(super) ended: CancellationToken,
+}
+
+impl Server {
+    pub fn new(
+        id: ToolServerId,
+        name: String,
+        source: Source,
+        enabled: bool,
+        definition: Result<Definition, String>,
+        stop: CancellationToken,
+    ) -> Self {
+        let standing = match &definition {
+            _ if !enabled => Standing::Disabled,
+            Err(error) => Standing::Misconfigured { error: error.clone() },
+            Ok(_) => Standing::Connecting,
+        };
+        Self {
+            id,
+            name,
+            source,
+            enabled,
+            definition,
+            state: watch::Sender::new(State::new(standing)),
+            again: Notify::new(),
+            suspect: Notify::new(),
+            stop,
+            ended: CancellationToken::new(),
+        }
+    }
+
+    pub fn of_row(row: ToolServerRow, vault: &Vault, stop: CancellationToken) -> Self {
+        let definition = match tool_server::open(vault, row.id, row.sealed.as_deref()) {
+            Some(secrets) => Ok(Definition { way: row.way, secrets }),
+            None => Err("what it is given was sealed with another key file and can't be opened; send env and headers again"
+                .to_owned()),
+        };
+        Self::new(row.id, row.name, Source::Stored, row.enabled, definition, stop)
+    }
+
+    pub fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    /// Waits until the first attempt has come to its end, whichever.
+    pub async fn tried(&self) {
+        let mut state = self.state.subscribe();
+        // The sender is our own: it can't be gone.
+        if state.wait_for(|state| !state.is_first_attempt()).await.is_err() {
+            tracing::debug!(server = self.name, "a server went while it was waited for");
+        }
+    }
+}
+
+/// The id of a server of the file: a UUID (version 8) made of the name alone.
+pub fn fixed_id(name: &str) -> ToolServerId {
+    let digest: [u8; 32] = Sha256::digest(format!("hamlet tool server {name}")).into();
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    ToolServerId(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+}

@@ -1,0 +1,109 @@
+//! Servers that are slow, go, and come back.
+
+use std::time::{Duration, Instant};
+
+use hamlet::tools::servers::{limits::Limits, state::Standing};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::{
+    fake::Fake,
+    house::{House, http, short, text},
+};
+
+#[tokio::test]
+async fn a_lost_session_is_begun_anew_and_the_call_repeated_once() {
+    let (house, fake) = (House::new().await, Fake::new(&["echo"]).await);
+    house.connected(http("fake", &fake.url())).await;
+    fake.forget_sessions();
+    let answer = house.call("fake/echo", json!({"message": "hello"})).await;
+    assert_eq!(text(&answer), "hello");
+    assert_eq!(fake.script.lock().unwrap().begun, 2);
+    assert_eq!(text(&house.call("fake/echo", json!({"message": "again"})).await), "again");
+    assert_eq!(fake.script.lock().unwrap().begun, 2, "the new session is kept");
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_hides_no_other_and_delays_no_turn() {
+    let house = House::new().await;
+    let (one, two) = (Fake::new(&["a"]).await, Fake::new(&["b"]).await);
+    house.connected(http("one", &one.url())).await;
+    house.connected(http("two", &two.url())).await;
+    // It takes connections and never says a word.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    house.add(http("silent", &format!("http://{}", silent.local_addr().unwrap()))).await;
+    let gone = house.add(json!({"name": "gone", "command": "/no/such/program"})).await;
+    house.until(&gone, |state| state.tried).await;
+    let begun = Instant::now();
+    let contribution = house.gather(&["one/a", "two/b", "silent/c", "gone/d"]).await;
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert_eq!(contribution.tools.iter().map(|tool| tool.key()).collect::<Vec<_>>(), ["one/a", "two/b"]);
+    assert_eq!(contribution.unreachable, ["silent", "gone"]);
+    // Who may call none of the silent one's tools does not wait for it.
+    let begun = Instant::now();
+    house.gather(&["one/a", "gone/d"]).await;
+    assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_server_that_is_just_being_connected_is_waited_for() {
+    let (house, fake) = (House::new().await, Fake::new(&["echo"]).await);
+    house.add(http("fake", &fake.url())).await;
+    assert_eq!(text(&house.call("fake/echo", json!({"message": "hello"})).await), "hello");
+}
+
+#[tokio::test]
+async fn a_server_that_went_is_noticed_by_the_next_call_and_comes_back() {
+    let (house, fake) = (House::new().await, Fake::new(&["echo"]).await);
+    let server = house.connected(http("fake", &fake.url())).await;
+    fake.stop();
+    // Connections that were open live on in their own tasks: the listener's end shows with the next one.
+    house.servers.reconnect(&server);
+    let state = house.until(&server, |state| matches!(state.standing, Standing::Unreachable { .. })).await;
+    let Standing::Unreachable { error, .. } = state.standing else { panic!("unreachable") };
+    assert!(error.contains("no connection"), "{error}");
+    assert_eq!(house.gather(&["fake/echo"]).await.unreachable, ["fake"]);
+    fake.start_again().await;
+    house.until(&server, |state| state.is_connected()).await;
+    assert_eq!(text(&house.call("fake/echo", json!({"message": "hello"})).await), "hello");
+}
+
+#[tokio::test]
+async fn a_quiet_connection_is_looked_after() {
+    let limits = Limits { look: Duration::from_millis(50), ..short() };
+    let (house, fake) = (House::within(limits, None).await, Fake::new(&["a"]).await);
+    let server = house.connected(http("fake", &fake.url())).await;
+    fake.set_tools(&["b"]);
+    house.until(&server, |state| state.tools.iter().any(|tool| tool.offered().name == "b")).await;
+}
+
+#[tokio::test]
+async fn a_server_of_the_file_is_connected_at_start_and_one_of_the_store_after_a_restart() {
+    let fake = Fake::new(&["echo"]).await;
+    let house = House::within(short(), Some(json!({"mcpServers": {"My Fake": {"url": fake.url()}}}))).await;
+    assert_eq!(text(&house.call("my-fake/echo", json!({"message": "hello"})).await), "hello");
+    house.connected(http("stored", &fake.url())).await;
+    house.servers.close().await;
+    let again = house.restarted().await;
+    assert_eq!(text(&again.call("stored/echo", json!({"message": "hello"})).await), "hello");
+    assert_eq!(text(&again.call("my-fake/echo", json!({"message": "hello"})).await), "hello");
+}
+
+#[tokio::test]
+async fn closing_is_bounded_whatever_servers_do() {
+    let (house, fake) = (House::new().await, Fake::new(&["open"]).await);
+    house.connected(http("fake", &fake.url())).await;
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    house.add(http("silent", &format!("http://{}", silent.local_addr().unwrap()))).await;
+    // Neither the end of its stdin nor a polite signal moves it.
+    let stubborn = json!({"name": "stubborn", "command": "/bin/sh", "args": ["-c", "trap '' TERM; while :; do sleep 0.1; done"]});
+    house.add(stubborn).await;
+    let tool = house.tool("fake/open").await;
+    let hanging = tokio::spawn(async move { crate::house::call(&tool, json!({})).await });
+    tokio::task::yield_now().await;
+    let begun = Instant::now();
+    house.servers.close().await;
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    let answer = tokio::time::timeout(Duration::from_secs(5), hanging).await.unwrap().unwrap();
+    assert!(answer.is_error, "{answer:?}");
+}
