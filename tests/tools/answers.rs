@@ -100,9 +100,8 @@ async fn a_tool_of_a_server_that_has_been_removed_says_so() {
     let (house, fake) = (House::new().await, Fake::new(&["echo"]).await);
     let server = house.connected(http("fake", &fake.url())).await;
     let tool = house.tool("fake/echo").await;
-    let id = server.id;
+    house.remove(&server).await;
     drop(server);
-    house.servers.remove(id).await;
     let answer = crate::house::call(&tool, json!({})).await;
     assert!(answer.is_error, "{answer:?}");
     assert!(house.gather(&["fake/echo"]).await.tools.is_empty());

@@ -7,7 +7,7 @@ use std::{
 };
 
 use hamlet::{
-    store::Store,
+    store::{Store, tool_servers},
     tools::servers::{ToolServers, limits::Limits, server::Server, state::State},
     vault::Vault,
     village::{
@@ -84,6 +84,13 @@ impl House {
         let change = move |conn: &_| tool_server::add(conn, &vault, vec![entry], &[], Timestamp::now());
         let mut rows = self.village.store.write(change).await.unwrap().unwrap();
         self.servers.put(rows.remove(0)).await
+    }
+
+    /// As `DELETE` does it.
+    pub async fn remove(&self, server: &Server) {
+        let id = server.id;
+        self.village.store.write(move |conn| tool_servers::delete(conn, id)).await.unwrap();
+        self.servers.remove(id).await;
     }
 
     /// As [`Self::add`], once it is connected.

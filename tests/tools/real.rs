@@ -113,7 +113,7 @@ async fn nothing_of_a_server_is_left_behind() {
     let house = House::new().await;
     let server = house.connected(npm("all", "everything", &["stdio"], json!({}))).await;
     let first = process(&server);
-    house.servers.remove(server.id).await;
+    house.remove(&server).await;
     assert!(test_kill_process(first).is_err(), "a removed server's process is gone");
     let server = house.connected(npm("all", "everything", &["stdio"], json!({}))).await;
     let second = process(&server);

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Fuse, FusedFuture, FutureExt};
 use reqwest::redirect;
 use rmcp::{
     Peer, RoleClient,
@@ -32,8 +32,8 @@ const GOODBYE: Duration = Duration::from_millis(300);
 /// A server that has introduced itself.
 pub struct Connection {
     pub peer: Peer<RoleClient>,
-    /// Comes when the other side has gone.
-    pub ended: BoxFuture<'static, ()>,
+    /// Comes, once, when the other side has gone.
+    pub ended: Fuse<BoxFuture<'static, ()>>,
     stop: RunningServiceCancellationToken,
     process: Option<Process>,
 }
@@ -70,11 +70,12 @@ impl Connection {
 
     fn of(service: rmcp::service::RunningService<RoleClient, Listener>, process: Option<Process>) -> Self {
         let (peer, stop) = (service.peer().clone(), service.cancellation_token());
-        let ended = Box::pin(async move {
+        let ended: BoxFuture<'static, ()> = Box::pin(async move {
             if let Err(error) = service.waiting().await {
                 tracing::warn!(%error, "a tool server's connection failed inside Hamlet");
             }
         });
+        let ended = ended.fuse();
         Self { peer, ended, stop, process }
     }
 
@@ -91,7 +92,7 @@ impl Connection {
         let Self { ended, stop, process, .. } = self;
         let closing = async {
             stop.cancel();
-            if tokio::time::timeout(GOODBYE, ended).await.is_err() {
+            if !ended.is_terminated() && tokio::time::timeout(GOODBYE, ended).await.is_err() {
                 tracing::debug!("a tool server does not take its goodbye");
             }
             if let Some(process) = process {

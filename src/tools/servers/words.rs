@@ -62,6 +62,7 @@ fn of_transport(error: &(dyn Error + 'static)) -> String {
     for error in chain() {
         if let Some(error) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
             match error {
+                StreamableHttpError::Client(error) => return of_http(error),
                 StreamableHttpError::ResponseBodyTooLarge { max_size } => {
                     return format!("its answer has more than {max_size} bytes");
                 }
