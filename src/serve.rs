@@ -104,8 +104,8 @@ impl Server {
         let journal = (setup.journal)(store.clone());
         let counting = Counting { metrics, scraper: setup.metrics_token.as_ref().map(ScraperToken::new) };
         let tool_servers = ToolServers::start(village.clone(), &setup.data).await?;
-        let app =
-            App::start(store, journal, accounts, village, setup.providers, tool_servers, counting, setup.upkeep).await?;
+        let app = App::start(store, journal, accounts, village, setup.providers, tool_servers, counting, setup.upkeep)
+            .await?;
         let router = router(Arc::clone(&app), setup.rules);
         Ok(Self { app, address, first_link, router, listener, deadline: setup.deadline })
     }

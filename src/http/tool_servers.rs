@@ -16,6 +16,7 @@ use hamlet_actors::{
 use http::StatusCode;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
+use tokio::task::JoinError;
 
 use super::{
     error::ApiError,
@@ -195,11 +196,15 @@ async fn create(
         vec![tool_server::entry(fields(body)?)?]
     };
     let (vault, taken, now) = (village.vault.clone(), servers.given(), Timestamp::now());
-    let rows = change(&village.store, move |conn| tool_server::add(conn, &vault, entries, &taken, now)).await?;
-    let mut items = Vec::with_capacity(rows.len());
-    for row in rows {
-        items.push(view(&*servers.put(row).await, &who));
-    }
+    let added = servers.carry_out(|servers| async move {
+        let rows = change(&village.store, move |conn| tool_server::add(conn, &vault, entries, &taken, now)).await?;
+        let mut added = Vec::with_capacity(rows.len());
+        for row in rows {
+            added.push(servers.put(row).await);
+        }
+        Ok::<_, ApiError>(added)
+    });
+    let items = done(added.await)?.iter().map(|server| view(server, &who)).collect();
     Ok((StatusCode::CREATED, axum::Json(Added { items })))
 }
 
@@ -216,8 +221,11 @@ async fn update(
 ) -> Result<axum::Json<View>, ApiError> {
     refuse_given(&servers, id)?;
     let (vault, now) = (village.vault.clone(), Timestamp::now());
-    let row = change(&village.store, move |conn| tool_server::change(conn, &vault, id, fields, now)).await?;
-    Ok(axum::Json(view(&*servers.put(row).await, &who)))
+    let changed = servers.carry_out(|servers| async move {
+        let row = change(&village.store, move |conn| tool_server::change(conn, &vault, id, fields, now)).await?;
+        Ok::<_, ApiError>(servers.put(row).await)
+    });
+    Ok(axum::Json(view(&*done(changed.await)?, &who)))
 }
 
 async fn remove(
@@ -227,8 +235,12 @@ async fn remove(
     Id(id): Id<ToolServerId>,
 ) -> Result<StatusCode, ApiError> {
     refuse_given(&servers, id)?;
-    village.store.write(move |conn| tool_servers::delete(conn, id)).await?;
-    servers.remove(id).await;
+    let removed = servers.carry_out(|servers| async move {
+        village.store.write(move |conn| tool_servers::delete(conn, id)).await?;
+        servers.remove(id).await;
+        Ok::<_, ApiError>(())
+    });
+    done(removed.await)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -243,6 +255,10 @@ async fn reconnect(
     }
     servers.reconnect(&server);
     Ok((StatusCode::ACCEPTED, axum::Json(view(&server, &who))))
+}
+
+fn done<T>(carried_out: Result<Result<T, ApiError>, JoinError>) -> Result<T, ApiError> {
+    carried_out.unwrap_or_else(|error| Err(ApiError::internal(&error)))
 }
 
 /// What has no row is changed where it comes from.

@@ -10,7 +10,8 @@ use super::error::ApiError;
 use crate::{
     store::{Store, StoreError},
     village::{
-        npc::NpcRefusal, provider::ProviderRefusal, resolve::ResolveRefusal, text::Invalid, tool_server::ToolServerRefusal,
+        npc::NpcRefusal, provider::ProviderRefusal, resolve::ResolveRefusal, text::Invalid,
+        tool_server::ToolServerRefusal,
     },
 };
 

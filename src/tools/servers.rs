@@ -23,14 +23,17 @@ pub mod tool;
 mod wire_name;
 mod words;
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, join_all};
 use hamlet_actors::{
     capability::{Capability, CapabilityError, Contribution, Offer, Scene},
     vocabulary::ToolServerId,
 };
-use tokio::sync::watch;
+use tokio::{
+    sync::{Mutex, watch},
+    task::JoinError,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -46,6 +49,9 @@ use server::{Server, Source};
 /// The file in the data folder that servers are read from at start.
 pub use file::NAME as FILE;
 
+/// For what was cut to let go.
+const CUT: Duration = Duration::from_millis(150);
+
 /// All tool servers of a Village.
 #[derive(Debug)]
 pub struct ToolServers {
@@ -54,7 +60,9 @@ pub struct ToolServers {
     servers: watch::Sender<Vec<Arc<Server>>>,
     /// Why the file gave no servers.
     file_error: Option<String>,
-    supervisors: TaskTracker,
+    /// Supervisors, and changes under way.
+    tasks: TaskTracker,
+    changes: Mutex<()>,
     /// Asks all supervisors to end.
     stop: CancellationToken,
     /// Ends those that did not.
@@ -93,7 +101,8 @@ impl ToolServers {
             limits,
             servers: watch::Sender::new(Vec::new()),
             file_error,
-            supervisors: TaskTracker::new(),
+            tasks: TaskTracker::new(),
+            changes: Mutex::new(()),
             stop: CancellationToken::new(),
             cut: CancellationToken::new(),
         };
@@ -142,25 +151,47 @@ impl ToolServers {
         self.servers.borrow().iter().filter(of_file).map(|server| server.name.clone()).collect()
     }
 
-    /// Takes over what is stored now: a new server, or a changed one, whose old connection has ended by then.
+    /// Carries out a change of what is stored together with what follows from it here: one at a time, so that the last row
+    /// is the last server, and to its end, even if who asked for it does not wait.
+    ///
+    /// # Errors
+    /// When the change panics.
+    pub async fn carry_out<T, F>(self: &Arc<Self>, change: impl FnOnce(Arc<Self>) -> F) -> Result<T, JoinError>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let (all, changing) = (Arc::clone(self), change(Arc::clone(self)));
+        let change = async move {
+            let turn = all.changes.lock().await;
+            let done = changing.await;
+            drop(turn);
+            done
+        };
+        self.tasks.spawn(change).await
+    }
+
+    /// Takes over what is stored now: a new server, or a changed one, whose old connection has ended by then. Within
+    /// [`Self::carry_out`].
     pub async fn put(&self, row: ToolServerRow) -> Arc<Server> {
         let id = row.id;
         let server = Arc::new(Server::of_row(row, &self.village.vault, self.stop.child_token()));
-        if let Some(old) = self.get(id) {
-            self.retire(&old).await;
-        }
+        let mut old = None;
         self.servers.send_modify(|servers| match servers.iter_mut().find(|server| server.id == id) {
-            Some(place) => *place = Arc::clone(&server),
+            Some(place) => old = Some(std::mem::replace(place, Arc::clone(&server))),
             None => {
                 let stored = servers.iter().take_while(|server| server.source == Source::Stored).count();
                 servers.insert(stored, Arc::clone(&server));
             }
         });
+        if let Some(old) = old {
+            self.retire(&old).await;
+        }
         self.supervise(&server);
         server
     }
 
-    /// Its tools are gone, and its connection has ended, when this returns.
+    /// Its tools are gone, and its connection has ended, when this returns. Within [`Self::carry_out`].
     pub async fn remove(&self, id: ToolServerId) {
         let removed = self.get(id);
         self.servers.send_modify(|servers| servers.retain(|server| server.id != id));
@@ -177,17 +208,20 @@ impl ToolServers {
     /// Ends all connections and processes, within a bound.
     pub async fn close(&self) {
         self.stop.cancel();
-        self.supervisors.close();
-        if tokio::time::timeout(self.limits.close, self.supervisors.wait()).await.is_err() {
-            tracing::warn!(left = self.supervisors.len(), "tool servers that did not end are cut");
-            self.cut.cancel();
-            self.supervisors.wait().await;
+        self.tasks.close();
+        if tokio::time::timeout(self.limits.close, self.tasks.wait()).await.is_ok() {
+            return;
+        }
+        tracing::warn!(left = self.tasks.len(), "tool servers that did not end are cut");
+        self.cut.cancel();
+        if tokio::time::timeout(CUT, self.tasks.wait()).await.is_err() {
+            tracing::error!(left = self.tasks.len(), "tool servers were left behind");
         }
     }
 
     fn supervise(&self, server: &Arc<Server>) {
         let (server, limits, cut) = (Arc::clone(server), self.limits, self.cut.clone());
-        self.supervisors.spawn(async move {
+        self.tasks.spawn(async move {
             let ended = server.ended.clone().drop_guard();
             if cut.run_until_cancelled(Box::pin(supervise::supervise(Arc::clone(&server), limits))).await.is_none() {
                 tracing::debug!(server = server.name, "a tool server's supervisor was cut");

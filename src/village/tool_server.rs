@@ -64,7 +64,9 @@ pub enum ToolServerRefusal {
         "headers have to be sent again (or null, each) along with a url of another server: stored values stay with their server"
     )]
     HeadersWouldMove,
-    #[error("what the server is given was sealed with another key file and can't be opened; send env and headers again")]
+    #[error(
+        "what the server is given was sealed with another key file and can't be opened; send env and headers again"
+    )]
     Unopenable,
     #[error(transparent)]
     Vault(#[from] VaultError),
@@ -111,7 +113,8 @@ pub fn add(
     }
     let mut added = Vec::with_capacity(entries.len());
     for Entry { name, enabled, definition } in entries {
-        let definition = match definition.and_then(|it| check(&it).map(|()| it).map_err(|invalid| invalid.to_string())) {
+        let definition = match definition.and_then(|it| check(&it).map(|()| it).map_err(|invalid| invalid.to_string()))
+        {
             Ok(definition) => definition,
             Err(reason) => return Ok(Err(ToolServerRefusal::Misfit { name, reason })),
         };

@@ -27,7 +27,10 @@ async fn an_answer_comes_as_json_and_as_a_stream_alike() {
         let answer = house.call("fake/echo", json!({"message": "hello"})).await;
         assert_eq!(answer, ToolAnswer { output: json!("hello"), is_error: false, truncated: false });
         let (method, params) = fake.script.lock().unwrap().asked.last().cloned().unwrap();
-        assert_eq!((method.as_str(), &params["name"], &params["arguments"]), ("tools/call", &json!("echo"), &json!({"message": "hello"})));
+        assert_eq!(
+            (method.as_str(), &params["name"], &params["arguments"]),
+            ("tools/call", &json!("echo"), &json!({"message": "hello"}))
+        );
     }
 }
 

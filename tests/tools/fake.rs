@@ -31,6 +31,8 @@ pub struct Script {
     pub changed_first: bool,
     /// Answers plain JSON where it could stream.
     pub plain: bool,
+    /// As one behind a proxy that is there.
+    down: bool,
     sessions: HashSet<String>,
     pub begun: usize,
     pub lists: usize,
@@ -82,7 +84,10 @@ impl Fake {
     /// Nobody listens any more, and what it knew of its clients is lost.
     pub fn stop(&self) {
         self.serving.lock().unwrap().take().unwrap().abort();
-        self.script.lock().unwrap().sessions.clear();
+        let mut script = self.script.lock().unwrap();
+        script.sessions.clear();
+        // Connections that are open have tasks of their own.
+        script.down = true;
     }
 
     pub async fn start_again(&self) {
@@ -92,6 +97,7 @@ impl Fake {
                 Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
             }
         };
+        self.script.lock().unwrap().down = false;
         self.serve(listener);
     }
 
@@ -115,7 +121,15 @@ impl Fake {
 
 type Shared = (Arc<Mutex<Script>>, broadcast::Sender<Value>);
 
-async fn answer(State((script, told)): State<Shared>, method: Method, headers: HeaderMap, body: Bytes) -> Response<Body> {
+async fn answer(
+    State((script, told)): State<Shared>,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    if script.lock().unwrap().down {
+        return status(StatusCode::SERVICE_UNAVAILABLE);
+    }
     let session = headers.get("mcp-session-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     let seen = headers.iter().map(|(name, value)| (name.to_string(), value.to_str().unwrap_or("?").to_owned()));
     script.lock().unwrap().headers.push(seen.collect());
@@ -194,7 +208,8 @@ async fn call(script: &Mutex<Script>, request: &Value) -> Response<Body> {
         "structured" => plain(&answer(json!({"content": [], "structuredContent": {"all": big()}}))),
         "wrong-id" => plain(&json!({"jsonrpc": "2.0", "id": 9_999_999, "result": {"content": []}})),
         "late" | "noted" => {
-            let note = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}});
+            let note =
+                json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}});
             let wants = json!({"jsonrpc": "2.0", "id": "mine", "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}});
             sse(stream::iter([event(&note), event(&wants), event(&text("noted"))]))
         }

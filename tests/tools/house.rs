@@ -20,9 +20,7 @@ use hamlet::{
 use hamlet_actors::{
     capability::{Capability, Contribution, Passing, Scene},
     ports::{Invocation, Tool, ToolAnswer, ToolOutcome},
-    vocabulary::{
-        Approval, ConversationId, Grant, MessageId, ModelParams, Npc, NpcId, PlayerId, Timestamp, TurnId,
-    },
+    vocabulary::{Approval, ConversationId, Grant, MessageId, ModelParams, Npc, NpcId, PlayerId, Timestamp, TurnId},
 };
 use serde_json::{Map, Value, json};
 

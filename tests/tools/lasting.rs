@@ -57,15 +57,40 @@ async fn a_server_that_went_is_noticed_by_the_next_call_and_comes_back() {
     let (house, fake) = (House::new().await, Fake::new(&["echo"]).await);
     let server = house.connected(http("fake", &fake.url())).await;
     fake.stop();
-    // Connections that were open live on in their own tasks: the listener's end shows with the next one.
-    house.servers.reconnect(&server);
-    let state = house.until(&server, |state| matches!(state.standing, Standing::Unreachable { .. })).await;
-    let Standing::Unreachable { error, .. } = state.standing else { panic!("unreachable") };
-    assert!(error.contains("no connection"), "{error}");
+    let answer = house.call("fake/echo", json!({})).await;
+    assert!(answer.is_error && text(&answer).contains("HTTP 503"), "{answer:?}");
+    house.until(&server, |state| matches!(state.standing, Standing::Unreachable { .. })).await;
     assert_eq!(house.gather(&["fake/echo"]).await.unreachable, ["fake"]);
     fake.start_again().await;
     house.until(&server, |state| state.is_connected()).await;
     assert_eq!(text(&house.call("fake/echo", json!({"message": "hello"})).await), "hello");
+}
+
+#[tokio::test]
+async fn a_server_that_is_at_a_call_is_not_taken_for_gone() {
+    // It does one thing at a time, and answers no list while it is at a call.
+    let script = r#"
+import json, sys, time
+def say(id, result): print(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "initialize":
+        say(asked["id"], {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "a", "version": "1"}})
+    elif asked.get("method") == "tools/list":
+        say(asked["id"], {"tools": [{"name": "work", "inputSchema": {}}]})
+    elif asked.get("method") == "tools/call":
+        time.sleep(1.5)
+        say(asked["id"], {"content": [{"type": "text", "text": "done"}]})
+"#;
+    let limits = Limits {
+        look: Duration::from_millis(50),
+        page: Duration::from_millis(300),
+        call: Duration::from_secs(10),
+        ..short()
+    };
+    let house = House::within(limits, None).await;
+    house.connected(json!({"name": "slow", "command": "python3", "args": ["-c", script]})).await;
+    assert_eq!(text(&house.call("slow/work", json!({})).await), "done");
 }
 
 #[tokio::test]
@@ -96,7 +121,8 @@ async fn closing_is_bounded_whatever_servers_do() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     house.add(http("silent", &format!("http://{}", silent.local_addr().unwrap()))).await;
     // Neither the end of its stdin nor a polite signal moves it.
-    let stubborn = json!({"name": "stubborn", "command": "/bin/sh", "args": ["-c", "trap '' TERM; while :; do sleep 0.1; done"]});
+    let stubborn =
+        json!({"name": "stubborn", "command": "/bin/sh", "args": ["-c", "trap '' TERM; while :; do sleep 0.1; done"]});
     house.add(stubborn).await;
     let tool = house.tool("fake/open").await;
     let hanging = tokio::spawn(async move { crate::house::call(&tool, json!({})).await });

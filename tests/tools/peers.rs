@@ -1,10 +1,6 @@
 //! Tool servers that other people wrote, as `tests/run` installs them.
 
-use std::{
-    path::PathBuf,
-    process::Stdio,
-    time::Duration,
-};
+use std::{path::PathBuf, process::Stdio, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -29,7 +25,8 @@ fn program(path: &str) -> PathBuf {
 /// A server of the npm packages, over stdio.
 pub fn npm(name: &str, server: &str, args: &[&str], env: Value) -> Value {
     let program = program(&format!("node_modules/.bin/mcp-server-{server}"));
-    let args: Vec<String> = [program.to_string_lossy().into_owned()].into_iter().chain(args.iter().map(|arg| (*arg).to_owned())).collect();
+    let args: Vec<String> =
+        [program.to_string_lossy().into_owned()].into_iter().chain(args.iter().map(|arg| (*arg).to_owned())).collect();
     json!({"name": name, "command": "node", "args": args, "env": env})
 }
 

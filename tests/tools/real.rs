@@ -104,7 +104,11 @@ async fn a_server_that_is_killed_in_the_middle_of_a_call_ends_the_call_and_comes
     assert!(answer.is_error && text(&answer).contains("the connection has ended"), "{answer:?}");
     let other = house.call("clock/get_current_time", json!({"timezone": "UTC"})).await;
     assert!(!other.is_error, "{other:?}");
-    house.until(&server, |state: &State| state.is_connected() && state.process != Some(killed.as_raw_nonzero().get().unsigned_abs())).await;
+    house
+        .until(&server, |state: &State| {
+            state.is_connected() && state.process != Some(killed.as_raw_nonzero().get().unsigned_abs())
+        })
+        .await;
     assert_eq!(text(&house.call("all/echo", json!({"message": "back"})).await), "Echo: back");
 }
 

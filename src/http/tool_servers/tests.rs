@@ -79,7 +79,8 @@ async fn a_document_of_another_program_is_taken_as_it_is() {
         "search": {"type": "http", "url": "https://a.example", "disabled": true},
     }});
     let added = village.done(ADMIN, Method::POST, SERVERS, document.clone()).await;
-    let names: Vec<_> = added["items"].as_array().unwrap().iter().map(|server| server["name"].as_str().unwrap()).collect();
+    let names: Vec<_> =
+        added["items"].as_array().unwrap().iter().map(|server| server["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["my-files", "search"]);
     assert_eq!(village.refused(ADMIN, Method::POST, SERVERS, document).await, (409, "CONFLICT".to_owned()));
     let half = json!({"mcpServers": {"new": {"command": "a"}, "bad": {"type": "sse", "url": "https://a"}}});
@@ -111,7 +112,13 @@ async fn bodies_that_do_not_fit_are_refused() {
         let refused = village.refused(ADMIN, Method::POST, SERVERS, body.clone()).await;
         assert_eq!(refused, (400, "INVALID_BODY".to_owned()), "{body}");
     }
-    for body in [json!({"name": "b"}), json!({"command": "b"}), json!({"url": "x"}), json!({"odd": 1}), json!({"enabled": null})] {
+    for body in [
+        json!({"name": "b"}),
+        json!({"command": "b"}),
+        json!({"url": "x"}),
+        json!({"odd": 1}),
+        json!({"enabled": null}),
+    ] {
         let refused = village.refused(ADMIN, Method::PATCH, &path(&server), body.clone()).await;
         assert_eq!(refused, (400, "INVALID_BODY".to_owned()), "{body}");
     }
@@ -151,7 +158,12 @@ async fn servers_of_the_file_are_there_and_are_changed_there() {
     let wants = village.servers.all().into_iter().find(|server| server.name == "wants").unwrap();
     wants.tried().await;
     let list = village.done(ADMIN, Method::GET, SERVERS, Value::Null).await;
-    let told: Vec<_> = list["items"].as_array().unwrap().iter().map(|it| (&it["name"], &it["source"], &it["status"], &it["error"])).collect();
+    let told: Vec<_> = list["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (&it["name"], &it["source"], &it["status"], &it["error"]))
+        .collect();
     assert_eq!(
         json!(told),
         json!([

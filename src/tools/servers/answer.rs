@@ -11,7 +11,8 @@ pub const ANSWER_MAX: usize = 128 * 1024;
 /// The texts, one below the other; where there are none, the structured content.
 pub fn outcome(result: CallToolResult) -> ToolOutcome {
     let is_error = result.is_error.unwrap_or(false);
-    let has_text = result.content.iter().any(|block| matches!(block, ContentBlock::Text(_) | ContentBlock::Resource(_)));
+    let has_text =
+        result.content.iter().any(|block| matches!(block, ContentBlock::Text(_) | ContentBlock::Resource(_)));
     if !has_text && let Some(structured) = result.structured_content.filter(|structured| !structured.is_null()) {
         return structured_answer(structured, is_error);
     }
@@ -20,7 +21,11 @@ pub fn outcome(result: CallToolResult) -> ToolOutcome {
         told(&mut answer, block);
     }
     if answer.text.is_empty() {
-        answer.line(if is_error { "The tool failed and did not say why." } else { "The tool is done and returned nothing." });
+        answer.line(if is_error {
+            "The tool failed and did not say why."
+        } else {
+            "The tool is done and returned nothing."
+        });
     }
     ToolOutcome::Answer(ToolAnswer { output: Value::String(answer.text), is_error, truncated: answer.truncated })
 }
@@ -82,7 +87,7 @@ impl Bounded {
         }
         let gap = usize::from(!self.text.is_empty());
         let room = ANSWER_MAX.saturating_sub(self.text.len() + gap);
-        let end = line.floor_char_boundary(room);
+        let end = (0..=room.min(line.len())).rev().find(|end| line.is_char_boundary(*end)).unwrap_or(0);
         self.truncated = end < line.len();
         if gap == 1 && !(self.truncated && end == 0) {
             self.text.push('\n');
@@ -113,7 +118,10 @@ mod tests {
 
     #[test]
     fn texts_stand_one_below_the_other() {
-        check(json!({"content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}), json!("one\ntwo"));
+        check(
+            json!({"content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}),
+            json!("one\ntwo"),
+        );
         check(json!({"content": []}), json!("The tool is done and returned nothing."));
     }
 
@@ -121,7 +129,10 @@ mod tests {
     fn structured_content_counts_where_there_is_no_text() {
         check(json!({"content": [], "structuredContent": {"a": [1]}}), json!({"a": [1]}));
         check(json!({"structuredContent": {"a": 1}}), json!({"a": 1}));
-        check(json!({"content": [{"type": "text", "text": "{\"a\":1}"}], "structuredContent": {"a": 1}}), json!("{\"a\":1}"));
+        check(
+            json!({"content": [{"type": "text", "text": "{\"a\":1}"}], "structuredContent": {"a": 1}}),
+            json!("{\"a\":1}"),
+        );
         check(json!({"content": [], "structuredContent": null}), json!("The tool is done and returned nothing."));
     }
 
@@ -144,8 +155,10 @@ mod tests {
                 {"type": "resource", "resource": {"uri": "file:///b", "blob": data, "mimeType": "image/png"}},
                 {"type": "resource_link", "uri": "file:///c", "name": "c"},
             ]}),
-            json!("[image, image/png, 300 bytes, not shown]\n[audio, audio/wav, 300 bytes, not shown]\n[file:///a]\nhello\n\
-                   [file:///b] [file, image/png, 300 bytes, not shown]\n[resource: c at file:///c]"),
+            json!(
+                "[image, image/png, 300 bytes, not shown]\n[audio, audio/wav, 300 bytes, not shown]\n[file:///a]\nhello\n\
+                   [file:///b] [file, image/png, 300 bytes, not shown]\n[resource: c at file:///c]"
+            ),
         );
     }
 

@@ -3,11 +3,7 @@
 
 use std::sync::Arc;
 
-use hamlet_actors::{
-    capability::Contribution,
-    ports::Tool,
-    vocabulary::Grant,
-};
+use hamlet_actors::{capability::Contribution, ports::Tool, vocabulary::Grant};
 
 use super::state::{Standing, State};
 
@@ -46,17 +42,31 @@ mod tests {
     };
 
     fn connected(name: &str) -> State {
-        let server = Arc::new(Server::new(fixed_id(name), name.to_owned(), Source::File, true, Err(String::new()), CancellationToken::new()));
-        let list = [json!({"name": "a", "inputSchema": {}}), json!({"name": "b", "inputSchema": {}}), json!({"name": "odd"}), json!({"name": "odder"})];
+        let server = Arc::new(Server::new(
+            fixed_id(name),
+            name.to_owned(),
+            Source::File,
+            true,
+            Err(String::new()),
+            CancellationToken::new(),
+        ));
+        let list = [
+            json!({"name": "a", "inputSchema": {}}),
+            json!({"name": "b", "inputSchema": {}}),
+            json!({"name": "odd"}),
+            json!({"name": "odder"}),
+        ];
         let (tools, left_out) = offered::read(name, &list);
-        let tools = tools.into_iter().map(|offered| Arc::new(RemoteTool::new(offered, &server, Limits::default()))).collect();
+        let tools =
+            tools.into_iter().map(|offered| Arc::new(RemoteTool::new(offered, &server, Limits::default()))).collect();
         State { tools, left_out: left_out.into(), ..State::new(Standing::Connected) }
     }
 
     #[test]
     fn a_server_that_is_away_is_named_and_hides_no_other() {
-        let grants: Vec<Grant> =
-            ["up/a", "up/odd", "down/a"].map(|tool| Grant { tool: tool.to_owned(), approval: Approval::Never }).to_vec();
+        let grants: Vec<Grant> = ["up/a", "up/odd", "down/a"]
+            .map(|tool| Grant { tool: tool.to_owned(), approval: Approval::Never })
+            .to_vec();
         let down = Standing::Unreachable { error: "gone".to_owned(), retry_at: Timestamp::from_millis(0) };
         let states = [
             ("down", State { standing: down, ..connected("down") }),

@@ -57,7 +57,8 @@ fn entry(given: &str, fields: &Value) -> Entry {
         let reason = format!("its name {shown:?} has no Latin letter or digit");
         return Entry { name: "unnamed".to_owned(), enabled: true, definition: Err(reason) };
     };
-    let enabled = fields.get("disabled") != Some(&Value::Bool(true)) && fields.get("enabled") != Some(&Value::Bool(false));
+    let enabled =
+        fields.get("disabled") != Some(&Value::Bool(true)) && fields.get("enabled") != Some(&Value::Bool(false));
     let definition = match fields {
         Value::Object(fields) => definition(fields),
         _ => Err("it is no object".to_owned()),
@@ -70,7 +71,9 @@ fn definition(fields: &Map<String, Value>) -> Result<Definition, String> {
     let (command, url) = (text(fields, "command")?, text(fields, "url")?);
     let way = match (kind.as_deref(), command, url) {
         (Some("sse"), ..) => {
-            return Err("its type is sse, the older HTTP transport; Hamlet speaks streamable HTTP (type http)".to_owned());
+            return Err(
+                "its type is sse, the older HTTP transport; Hamlet speaks streamable HTTP (type http)".to_owned()
+            );
         }
         (None | Some("stdio"), Some(command), None) | (Some("stdio"), Some(command), Some(_)) => {
             Way::Stdio { command, args: list(fields, "args")?, cwd: text(fields, "cwd")? }
@@ -202,7 +205,9 @@ mod tests {
 
     #[test]
     fn one_server_that_does_not_fit_leaves_the_others() {
-        let entries = read(&json!({"mcpServers": {"a": 1, "b": {"command": "b"}, "B": {"command": "c"}, "梅": {"command": "d"}}}));
+        let entries = read(
+            &json!({"mcpServers": {"a": 1, "b": {"command": "b"}, "B": {"command": "c"}, "梅": {"command": "d"}}}),
+        );
         let fits: Vec<_> = entries.unwrap().into_iter().map(|entry| (entry.name, entry.definition.is_ok())).collect();
         let expected = [("a", false), ("b", true), ("b", false), ("unnamed", false)];
         assert_eq!(fits, expected.map(|(name, fits)| (name.to_owned(), fits)));

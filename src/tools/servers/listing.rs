@@ -18,13 +18,22 @@ const ENTRIES_MAX: usize = 1_000;
 pub enum NoList {
     /// The server is there and says no.
     Refused(String),
-    /// Nobody answers.
+    /// Nobody answers in time: it is gone, or at something else.
+    Silent(String),
+    /// The connection is of no use any more.
     Gone(String),
 }
 
 /// # Errors
 /// When a page is refused, does not come, or is none.
 pub async fn list(peer: &Peer<RoleClient>, limits: &Limits) -> Result<Vec<Value>, NoList> {
+    match tokio::time::timeout(limits.begin, pages(peer, limits)).await {
+        Ok(listed) => listed,
+        Err(_) => Err(NoList::Silent(words::of_silence(limits.begin))),
+    }
+}
+
+async fn pages(peer: &Peer<RoleClient>, limits: &Limits) -> Result<Vec<Value>, NoList> {
     let mut entries = Vec::new();
     let mut cursor: Option<String> = None;
     for _ in 0..PAGES_MAX {
@@ -45,8 +54,7 @@ async fn page(
     cursor: Option<String>,
     limits: &Limits,
 ) -> Result<(Vec<Value>, Option<String>), NoList> {
-    let mut request = ListToolsRequest::default();
-    request.params = Some(PaginatedRequestParams::default().with_cursor(cursor));
+    let request = ListToolsRequest::with_param(PaginatedRequestParams::default().with_cursor(cursor));
     let request = ClientRequest::ListToolsRequest(request);
     let asked = peer.send_request_with_option(request, PeerRequestOptions::with_timeout(limits.page)).await;
     let answered = match asked {
@@ -71,6 +79,7 @@ async fn page(
         },
         Err(ServiceError::McpError(error)) if error.code.0 == METHOD_NOT_FOUND => Ok((Vec::new(), None)),
         Err(error @ ServiceError::McpError(_)) => Err(NoList::Refused(words::of_request(&error))),
+        Err(error @ ServiceError::Timeout { .. }) => Err(NoList::Silent(words::of_request(&error))),
         Err(error) => Err(NoList::Gone(words::of_request(&error))),
     }
 }

@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn a_tool_is_known_by_its_servers_name_and_its_own() {
-        let list = [json!({"name": "read", "title": "Read", "inputSchema": {"type": "object", "$schema": "x"}, "odd": 1})];
+        let list =
+            [json!({"name": "read", "title": "Read", "inputSchema": {"type": "object", "$schema": "x"}, "odd": 1})];
         let spec = ToolSpec {
             name: "files__read".to_owned(),
             description: "Read".to_owned(),

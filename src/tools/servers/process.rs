@@ -1,12 +1,7 @@
 //! A tool server as a child process: a group of its own, an environment of what was configured and little more, and an
 //! end that leaves nothing of it behind.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    process::Stdio,
-    time::Duration,
-};
+use std::{collections::BTreeMap, io, process::Stdio, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{

@@ -61,7 +61,8 @@ pub fn resolve(definition: &Definition, look_up: &dyn Fn(&str) -> Option<String>
     let secrets = &definition.secrets;
     let env = named("env", &secrets.env, look_up)?;
     let headers = named("headers", &secrets.headers, look_up)?;
-    let mut hidden: Vec<String> = env.values().chain(headers.values()).filter(|value| value.len() >= 4).cloned().collect();
+    let mut hidden: Vec<String> =
+        env.values().chain(headers.values()).filter(|value| value.len() >= 4).cloned().collect();
     let target = match &definition.way {
         Way::Stdio { command, args, cwd } => {
             if !headers.is_empty() {
@@ -173,7 +174,11 @@ mod tests {
 
     fn stdio(command: &str, env: &[(&str, &str)]) -> Definition {
         Definition {
-            way: Way::Stdio { command: command.to_owned(), args: vec!["--key=${KEY}".to_owned()], cwd: Some("${CWD:-/}".to_owned()) },
+            way: Way::Stdio {
+                command: command.to_owned(),
+                args: vec!["--key=${KEY}".to_owned()],
+                cwd: Some("${CWD:-/}".to_owned()),
+            },
             secrets: Secrets { env: map(env), headers: BTreeMap::new() },
         }
     }
@@ -216,7 +221,18 @@ mod tests {
         for good in ["https://a.example/mcp", "http://127.0.0.1:1/mcp?a=b", "http://[::1]:1"] {
             assert!(resolve(&http(good, &[]), &look_up).is_ok(), "{good}");
         }
-        for bad in ["", "a", "ftp://a", "file:///etc/passwd", "https://", "https://u:p@a", "https://u@a", "https://a#b", "https://a/ b", "ws://a"] {
+        for bad in [
+            "",
+            "a",
+            "ftp://a",
+            "file:///etc/passwd",
+            "https://",
+            "https://u:p@a",
+            "https://u@a",
+            "https://a#b",
+            "https://a/ b",
+            "ws://a",
+        ] {
             assert!(refused(&http(bad, &[])).starts_with("url "), "{bad}");
         }
     }

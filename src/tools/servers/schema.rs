@@ -152,7 +152,9 @@ impl<'a> Cleaner<'a> {
             ("required", Value::Array(_))
             | ("additionalProperties" | "uniqueItems", Value::Bool(_))
             | ("minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum", Value::Number(_)) => value.clone(),
-            ("multipleOf", Value::Number(number)) if number.as_f64().is_some_and(|number| number > 0.0) => value.clone(),
+            ("multipleOf", Value::Number(number)) if number.as_f64().is_some_and(|number| number > 0.0) => {
+                value.clone()
+            }
             ("minLength" | "maxLength" | "minItems" | "maxItems", Value::Number(number)) if number.is_u64() => {
                 value.clone()
             }
@@ -228,7 +230,8 @@ fn types(out: &mut Map<String, Value>, given: Option<&Value>) {
 fn shape(out: &mut Map<String, Value>) -> Result<(), Unusable> {
     if !out.contains_key("type") && !out.contains_key("anyOf") {
         let all_text = out.get("enum").and_then(Value::as_array).is_some_and(|all| all.iter().all(Value::is_string));
-        let implied = [("properties", "object"), ("items", "array")].iter().find(|(keyword, _)| out.contains_key(*keyword));
+        let implied =
+            [("properties", "object"), ("items", "array")].iter().find(|(keyword, _)| out.contains_key(*keyword));
         match implied {
             Some((_, name)) => out.insert("type".to_owned(), json!(name)),
             None if all_text => out.insert("type".to_owned(), json!("string")),

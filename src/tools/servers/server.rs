@@ -1,6 +1,8 @@
 //! One server: what it is, how it stands, and the levers that others have. Its supervisor (`supervise.rs`) is the only one
 //! who changes how it stands.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use hamlet_actors::vocabulary::ToolServerId;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -36,6 +38,7 @@ pub struct Server {
     pub(super) again: Notify,
     /// A call has found the connection wanting.
     pub(super) suspect: Notify,
+    calls: AtomicUsize,
     pub(super) stop: CancellationToken,
     /// Cancelled once its supervisor and all that it held have ended.
     pub(super) ended: CancellationToken,
@@ -64,6 +67,7 @@ impl Server {
             state: watch::Sender::new(State::new(standing)),
             again: Notify::new(),
             suspect: Notify::new(),
+            calls: AtomicUsize::new(0),
             stop,
             ended: CancellationToken::new(),
         }
@@ -72,14 +76,26 @@ impl Server {
     pub fn of_row(row: ToolServerRow, vault: &Vault, stop: CancellationToken) -> Self {
         let definition = match tool_server::open(vault, row.id, row.sealed.as_deref()) {
             Some(secrets) => Ok(Definition { way: row.way, secrets }),
-            None => Err("what it is given was sealed with another key file and can't be opened; send env and headers again"
-                .to_owned()),
+            None => {
+                Err("what it is given was sealed with another key file and can't be opened; send env and headers again"
+                    .to_owned())
+            }
         };
         Self::new(row.id, row.name, Source::Stored, row.enabled, definition, stop)
     }
 
     pub fn state(&self) -> State {
         self.state.borrow().clone()
+    }
+
+    /// Counts a call for as long as what this returns is held.
+    pub(super) fn calling(&self) -> Calling<'_> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        Calling(self)
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.calls.load(Ordering::Relaxed) > 0
     }
 
     /// Waits until the first attempt has come to its end, whichever.
@@ -89,6 +105,15 @@ impl Server {
         if state.wait_for(|state| !state.is_first_attempt()).await.is_err() {
             tracing::debug!(server = self.name, "a server went while it was waited for");
         }
+    }
+}
+
+/// A call under way.
+pub(super) struct Calling<'a>(&'a Server);
+
+impl Drop for Calling<'_> {
+    fn drop(&mut self) {
+        self.0.calls.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -33,7 +33,9 @@ pub enum Standing {
         retry_at: Timestamp,
     },
     /// Nothing is tried until that is changed.
-    Misconfigured { error: String },
+    Misconfigured {
+        error: String,
+    },
     Disabled,
 }
 

@@ -54,7 +54,11 @@ async fn keep(server: &Arc<Server>, definition: &Definition, limits: &Limits) {
             Ended::Lost(error) => {
                 failures = if begun.elapsed() >= limits.settled { 1 } else { failures + 1 };
                 let pause = limits.backoff.pause(failures, fastrand::f64());
-                tracing::warn!(server = server.name, error, pause = ?pause, "a tool server can't be reached");
+                if failures == 1 {
+                    tracing::warn!(server = server.name, error, pause = ?pause, "a tool server can't be reached");
+                } else {
+                    tracing::debug!(server = server.name, error, pause = ?pause, "a tool server still can't be reached");
+                }
                 let millis = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
                 let retry_at = Timestamp::from_millis(Timestamp::now().as_millis().saturating_add(millis));
                 publish(server, Standing::Unreachable { error, retry_at });
@@ -112,12 +116,16 @@ async fn look_after(
         let known = server.state.borrow().is_connected();
         match listed {
             Ok(list) => connected(server, connection, &list, limits),
+            // One that does one thing at a time is not to be killed over a call that it is at.
+            Err(NoList::Silent(_)) if known && server.is_busy() => {
+                tracing::debug!(server = server.name, "a tool server is too busy to list its tools");
+            }
             // What is known of it still holds.
             Err(NoList::Refused(error)) if known => {
                 tracing::warn!(server = server.name, error, "a tool server does not list its tools any more");
             }
             Err(NoList::Refused(error)) => return Some(Ended::Lost(format!("it does not list its tools: {error}"))),
-            Err(NoList::Gone(error)) => return Some(Ended::Lost(error)),
+            Err(NoList::Silent(error) | NoList::Gone(error)) => return Some(Ended::Lost(error)),
         }
         let soonest = tokio::time::Instant::now() + limits.relist;
         tokio::select! {

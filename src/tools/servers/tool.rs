@@ -59,7 +59,10 @@ async fn ask(server: &Server, name: String, call: Invocation, limits: &Limits) -
     let state = server.state();
     let Some(peer) = state.peer else { return away(&server.name, &state.standing) };
     let request = CallToolRequestParams::new(name).with_arguments(call.arguments);
-    match tokio::time::timeout(limits.call, peer.call_tool_once(request)).await {
+    let calling = server.calling();
+    let answered = tokio::time::timeout(limits.call, peer.call_tool_once(request)).await;
+    drop(calling);
+    match answered {
         Ok(Ok(CallToolResponse::Complete(result))) => answer::outcome(result),
         Ok(Ok(_)) => ToolOutcome::error(
             "The tool asks for something that Hamlet does not give (input, or time beyond this call). It can't be used here.",
@@ -82,9 +85,7 @@ fn failed(server: &Server, error: &ServiceError) -> ToolOutcome {
     match error {
         // The server itself says no: to these arguments, as a rule.
         ServiceError::McpError(_) => ToolOutcome::error(format!("{} refused the call: {words}", server.name)),
-        ServiceError::UnexpectedResponse => {
-            ToolOutcome::error(format!("No result from {}: {words}.", server.name))
-        }
+        ServiceError::UnexpectedResponse => ToolOutcome::error(format!("No result from {}: {words}.", server.name)),
         _ => {
             server.suspect.notify_one();
             ToolOutcome::error(format!(

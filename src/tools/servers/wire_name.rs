@@ -43,8 +43,7 @@ fn is_taken(char: char) -> bool {
 }
 
 fn is_slug(server: &str) -> bool {
-    !server.is_empty()
-        && server.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    !server.is_empty() && server.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
 #[cfg(test)]

@@ -34,7 +34,9 @@ pub fn of_start(error: &ClientInitializeError) -> String {
         ClientInitializeError::ConnectionClosed(_) => "it ended before it said who it is".to_owned(),
         ClientInitializeError::JsonRpcError(error) => format!("it refused to begin: {}", error.message),
         ClientInitializeError::TransportError { error, .. } => of_transport(error.error.as_ref()),
-        ClientInitializeError::NoCompatibleProtocolVersion { .. } => "it speaks no version of MCP that Hamlet speaks".to_owned(),
+        ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
+            "it speaks no version of MCP that Hamlet speaks".to_owned()
+        }
         ClientInitializeError::Cancelled => "it was stopped".to_owned(),
         _ => "it does not answer as an MCP server does".to_owned(),
     }
@@ -72,9 +74,12 @@ fn of_transport(error: &(dyn Error + 'static)) -> String {
                     return "it answered with something that is neither JSON nor an event stream".to_owned();
                 }
                 StreamableHttpError::UnexpectedServerResponse(what) if what.contains("HTTP 3") => {
-                    return "it answered with a redirect, which Hamlet does not follow; configure the address it names".to_owned();
+                    return "it answered with a redirect, which Hamlet does not follow; configure the address it names"
+                        .to_owned();
                 }
-                StreamableHttpError::UnexpectedServerResponse(what) => return format!("it answered unexpectedly: {what}"),
+                StreamableHttpError::UnexpectedServerResponse(what) => {
+                    return format!("it answered unexpectedly: {what}");
+                }
                 _ => {}
             }
         }

@@ -48,7 +48,10 @@ fn a_new_server_needs_a_name_and_one_way_to_it() {
         (json!({"name": "a", "url": "http://u:p@b"}), "url holds credentials; send them as headers"),
         (json!({"name": "a", "url": "http://b", "env": {"A": "b"}}), "env does not belong to a url"),
         (json!({"name": "a", "command": " "}), "command is empty"),
-        (json!({"name": "a", "command": "a", "args": ["${1}"]}), "definition does not read: \"${1}\" names no environment variable; write ${NAME} or ${NAME:-default}"),
+        (
+            json!({"name": "a", "command": "a", "args": ["${1}"]}),
+            "definition does not read: \"${1}\" names no environment variable; write ${NAME} or ${NAME:-default}",
+        ),
         (json!({"name": "filed", "command": "a"}), "the name filed is taken"),
     ];
     for (body, refusal) in table {
@@ -136,7 +139,8 @@ fn of_a_document_all_are_added_or_none() {
     let conn = store();
     let entries = |document: Value| crate::tools::servers::document::read(&document).unwrap();
     let bad = entries(json!({"mcpServers": {"a": {"command": "a"}, "b": {"type": "sse", "url": "http://b"}}}));
-    let refused = conn.unchecked_transaction().map(|tx| add(&tx, &vault(), bad, &[], at(1)).unwrap().unwrap_err()).unwrap();
+    let refused =
+        conn.unchecked_transaction().map(|tx| add(&tx, &vault(), bad, &[], at(1)).unwrap().unwrap_err()).unwrap();
     assert!(matches!(&refused, ToolServerRefusal::Misfit { name, .. } if name == "b"), "{refused}");
     let many: serde_json::Map<String, Value> = (0..50).map(|n| (n.to_string(), json!({"command": "a"}))).collect();
     assert!(add(&conn, &vault(), entries(json!({"mcpServers": many})), &[], at(1)).unwrap().is_ok());

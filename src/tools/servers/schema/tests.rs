@@ -33,9 +33,15 @@ fn a_plain_schema_stays_as_it_is() {
 fn what_providers_refuse_at_the_top_is_gone() {
     let empty = json!({"type": "object", "properties": {}});
     check(json!({}), empty.clone());
-    check(json!({"$schema": "http://json-schema.org/draft-07/schema#", "$id": "x", "title": "T", "type": "object"}), empty.clone());
+    check(
+        json!({"$schema": "http://json-schema.org/draft-07/schema#", "$id": "x", "title": "T", "type": "object"}),
+        empty.clone(),
+    );
     check(json!({"type": "object", "additionalProperties": {"type": "string"}}), empty.clone());
-    check(json!({"type": "object", "$comment": "c", "if": {}, "then": {}, "not": {}, "x-odd": 1, "patternProperties": {}}), empty.clone());
+    check(
+        json!({"type": "object", "$comment": "c", "if": {}, "then": {}, "not": {}, "x-odd": 1, "patternProperties": {}}),
+        empty.clone(),
+    );
     check(json!({"type": ["object", "null"]}), empty.clone());
     check(json!({"type": "OBJECT", "properties": null, "required": "a"}), empty);
 }
@@ -43,7 +49,10 @@ fn what_providers_refuse_at_the_top_is_gone() {
 #[test]
 fn a_type_beside_null_is_that_type() {
     check_property(json!({"type": ["string", "null"], "default": null}), json!({"type": "string"}));
-    check_property(json!({"anyOf": [{"type": "string"}, {"type": "null"}], "description": "d"}), json!({"description": "d", "type": "string"}));
+    check_property(
+        json!({"anyOf": [{"type": "string"}, {"type": "null"}], "description": "d"}),
+        json!({"description": "d", "type": "string"}),
+    );
     check_property(json!({"type": "null"}), json!({}));
     check_property(json!({"enum": ["a", null]}), json!({"enum": ["a"], "type": "string"}));
 }
@@ -128,7 +137,8 @@ fn a_schema_that_is_deep_is_cut_and_one_that_is_large_refused() {
     assert!(cleaned.len() < 2_000, "{}", cleaned.len());
     let wide: Map<String, Value> = (0..3_000).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
     assert_eq!(clean(&json!({"properties": wide})), Err(Unusable::TooLarge));
-    let long: Map<String, Value> = (0..100).map(|n| (format!("p{n}"), json!({"description": "x".repeat(2_000)}))).collect();
+    let long: Map<String, Value> =
+        (0..100).map(|n| (format!("p{n}"), json!({"description": "x".repeat(2_000)}))).collect();
     assert_eq!(clean(&json!({"properties": long})), Err(Unusable::TooLarge));
 }
 
@@ -177,8 +187,28 @@ fn what_describes_no_object_is_refused() {
 
 fn anything() -> impl Strategy<Value = Value> {
     let words = prop::sample::select(vec![
-        "type", "properties", "items", "anyOf", "oneOf", "allOf", "$ref", "$defs", "required", "enum", "const", "object",
-        "array", "string", "null", "#/$defs/a", "#", "#/properties/a", "a", "pattern", "minLength", "additionalProperties",
+        "type",
+        "properties",
+        "items",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "$ref",
+        "$defs",
+        "required",
+        "enum",
+        "const",
+        "object",
+        "array",
+        "string",
+        "null",
+        "#/$defs/a",
+        "#",
+        "#/properties/a",
+        "a",
+        "pattern",
+        "minLength",
+        "additionalProperties",
     ]);
     let leaf = prop_oneof![
         words.clone().prop_map(|word| json!(word)),
@@ -205,7 +235,9 @@ fn is_taken(schema: &Value) -> bool {
     has_items
         && one_type
         && !schema.contains_key("$ref")
-        && needed.into_iter().all(|name| names("properties").is_some_and(|all| all.contains_key(name.as_str().unwrap_or(""))))
+        && needed
+            .into_iter()
+            .all(|name| names("properties").is_some_and(|all| all.contains_key(name.as_str().unwrap_or(""))))
         && names("properties").into_iter().flat_map(Map::values).all(is_taken)
         && schema.get("items").is_none_or(is_taken)
         && schema.get("anyOf").and_then(Value::as_array).into_iter().flatten().all(is_taken)
