@@ -34,7 +34,10 @@ use tokio::{
     sync::{Mutex, watch},
     task::JoinError,
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
 
 use crate::{
     store::{
@@ -63,8 +66,9 @@ pub struct ToolServers {
     /// Supervisors, and changes under way.
     tasks: TaskTracker,
     changes: Mutex<()>,
-    /// Asks all supervisors to end.
+    /// Asks all supervisors to end; they do, too, when this value goes without having been closed.
     stop: CancellationToken,
+    _ending: DropGuard,
     /// Ends those that did not.
     cut: CancellationToken,
 }
@@ -96,6 +100,7 @@ impl ToolServers {
                 (Vec::new(), Some(error))
             }
         };
+        let stop = CancellationToken::new();
         let all = Self {
             village,
             limits,
@@ -103,7 +108,8 @@ impl ToolServers {
             file_error,
             tasks: TaskTracker::new(),
             changes: Mutex::new(()),
-            stop: CancellationToken::new(),
+            _ending: stop.clone().drop_guard(),
+            stop,
             cut: CancellationToken::new(),
         };
         let mut servers = Vec::with_capacity(rows.len() + entries.len());

@@ -4,6 +4,7 @@
 
 mod answers;
 mod fake;
+mod hosted;
 mod house;
 mod lasting;
 mod lists;
