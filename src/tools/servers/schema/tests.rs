@@ -212,6 +212,14 @@ fn anything() -> impl Strategy<Value = Value> {
     ]);
     let leaf = prop_oneof![
         words.clone().prop_map(|word| json!(word)),
+        prop::sample::select(vec![
+            json!({"type": "array"}),
+            json!({"type": ["array", "null"]}),
+            json!({"type": ["string", "array"], "minLength": 1}),
+            json!({"$ref": "#/$defs/a"}),
+            json!({"properties": {"b": {"$ref": "#"}}, "required": ["b", "c"]}),
+            json!({"enum": [null]}),
+        ]),
         any::<bool>().prop_map(|bool| json!(bool)),
         any::<i8>().prop_map(|number| json!(number)),
         Just(Value::Null),
@@ -245,7 +253,8 @@ fn is_taken(schema: &Value) -> bool {
 
 proptest! {
     #[test]
-    fn whatever_comes_is_cleaned_or_refused(schema in anything()) {
+    fn whatever_comes_is_cleaned_or_refused(inner in prop::collection::vec(anything(), 1..3), named in any::<bool>()) {
+        let schema = if named { json!({"properties": {"a": inner[0]}, "$defs": {"a": inner.last()}}) } else { inner[0].clone() };
         if let Ok(cleaned) = clean(&schema) {
             prop_assert!(is_taken(&cleaned), "{schema}\n{cleaned}");
             let again = clean(&cleaned);
