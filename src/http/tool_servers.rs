@@ -101,6 +101,8 @@ struct Inside {
     cwd: Option<String>,
     env: Vec<String>,
     headers: Vec<String>,
+    /// The last lines that its process wrote there.
+    stderr: Vec<String>,
 }
 
 fn view(server: &Server, who: &Who) -> View {
@@ -144,7 +146,7 @@ fn view(server: &Server, who: &Who) -> View {
             };
             let secrets = &definition.secrets;
             let (env, headers) = (secrets.env.keys().cloned().collect(), secrets.headers.keys().cloned().collect());
-            Inside { command, args, cwd, env, headers }
+            Inside { command, args, cwd, env, headers, stderr: server.stderr() }
         }),
     }
 }

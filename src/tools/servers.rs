@@ -3,6 +3,7 @@
 
 pub mod answer;
 mod backoff;
+mod capability;
 mod connection;
 mod contribution;
 pub mod definition;
@@ -15,6 +16,7 @@ mod listing;
 pub mod offered;
 mod process;
 pub mod resolve;
+mod said;
 mod schema;
 pub mod server;
 pub mod state;
@@ -25,11 +27,7 @@ mod words;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use futures_util::future::{BoxFuture, join_all};
-use hamlet_actors::{
-    capability::{Capability, CapabilityError, Contribution, Offer, Scene},
-    vocabulary::ToolServerId,
-};
+use hamlet_actors::vocabulary::ToolServerId;
 use tokio::{
     sync::{Mutex, watch},
     task::JoinError,
@@ -241,42 +239,5 @@ impl ToolServers {
         if tokio::time::timeout(self.limits.close, server.ended.cancelled()).await.is_err() {
             tracing::debug!(server = server.name, "a tool server takes its time to end");
         }
-    }
-}
-
-impl Capability for ToolServers {
-    fn name(&self) -> &'static str {
-        "tool-servers"
-    }
-
-    fn catalog(&self) -> Vec<Offer> {
-        let mut offers = Vec::new();
-        for server in self.servers.borrow().iter() {
-            for tool in server.state.borrow().tools.iter() {
-                let offered = tool.offered();
-                offers.push(Offer { key: offered.key.clone(), spec: offered.spec.clone() });
-            }
-        }
-        offers
-    }
-
-    fn gather(&self, scene: Arc<Scene>) -> BoxFuture<'static, Result<Contribution, CapabilityError>> {
-        let mut granted: Vec<Arc<Server>> = Vec::new();
-        for server in self.servers.borrow().iter() {
-            // Of two that want one name, the first has it.
-            let has_it = granted.iter().any(|other| other.name == server.name);
-            if !has_it && scene.may_call(&format!("{}/", server.name)) {
-                granted.push(Arc::clone(server));
-            }
-        }
-        let patience = self.limits.first;
-        Box::pin(async move {
-            let first = join_all(granted.iter().map(|server| server.tried()));
-            if tokio::time::timeout(patience, first).await.is_err() {
-                tracing::debug!("a turn goes on without tool servers that are still being connected");
-            }
-            let known = granted.iter().map(|server| (server.name.as_str(), server.state()));
-            Ok(contribution::contribution(&scene.grants, known))
-        })
     }
 }

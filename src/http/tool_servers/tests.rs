@@ -37,7 +37,7 @@ async fn what_a_server_is_given_goes_in_and_never_comes_out() {
     let expected = json!({
         "id": server["id"], "name": "idle", "source": "stored", "transport": "http", "enabled": false, "status": "disabled",
         "error": null, "retryAt": null, "program": null, "tools": [], "leftOut": [],
-        "url": "https://a.example/mcp?key=sk-query", "command": null, "args": [], "cwd": null, "env": [], "headers": ["X-Key"],
+        "url": "https://a.example/mcp?key=sk-query", "command": null, "args": [], "cwd": null, "env": [], "headers": ["X-Key"], "stderr": [],
     });
     assert_eq!(server, expected);
     assert_eq!(village.done(ADMIN, Method::GET, &path(&server), Value::Null).await, expected);
@@ -201,6 +201,14 @@ async fn a_server_that_does_not_start_is_told_with_when_it_is_tried_again() {
     assert_eq!(seen["status"], "unreachable");
     assert!(seen["error"].as_str().unwrap().contains("does not start"), "{seen}");
     assert!(seen["retryAt"].is_string());
+    let change = json!({"command": "sh", "args": ["-c", "echo bad key $KEY at /inside >&2; exit 1"]});
+    village.done(ADMIN, Method::PATCH, &path(&server), change).await;
+    village.servers.get(id).unwrap().tried().await;
+    let seen = village.done(ADMIN, Method::GET, &path(&server), Value::Null).await;
+    assert_eq!(seen["error"], "it ended before it said who it is");
+    assert_eq!(seen["stderr"], json!(["bad key *** at /inside"]));
+    let seen = village.done(ADA, Method::GET, &path(&server), Value::Null).await;
+    assert!(!seen.to_string().contains("/inside"), "{seen}");
     let off = village.done(ADMIN, Method::PATCH, &path(&server), json!({"enabled": false})).await;
     assert_eq!((&off["status"], &off["env"]), (&json!("disabled"), &json!(["KEY"])));
 }

@@ -20,6 +20,8 @@ use super::{
     listener::Listener,
     process::Process,
     resolve::{Resolved, Target},
+    said::Said,
+    server::Server,
     words::{self, Hidden},
 };
 use crate::village::address;
@@ -43,15 +45,26 @@ impl Connection {
     ///
     /// # Errors
     /// Why there is no connection, in words.
-    pub async fn open(server: &str, resolved: Resolved, listener: Listener, limits: &Limits) -> Result<Self, String> {
+    pub async fn open(
+        server: &Server,
+        resolved: Resolved,
+        listener: Listener,
+        limits: &Limits,
+    ) -> Result<Self, String> {
         let hidden = Hidden(resolved.hidden);
         match resolved.target {
             Target::Stdio { command, args, cwd, env } => {
-                let (process, stdout, stdin) = Process::start(server, &command, &args, cwd.as_deref(), &env, hidden)
+                let said = Said::new(server.name.clone(), hidden, server.stderr.clone());
+                let (mut process, stdout, stdin) = Process::start(&command, &args, cwd.as_deref(), &env, said)
                     .map_err(|error| format!("its command does not start: {error}"))?;
                 let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(limits.message);
-                let service = listener.serve(transport).await.map_err(|error| words::of_start(&error))?;
-                Ok(Self::of(service, Some(process)))
+                match listener.serve(transport).await {
+                    Ok(service) => Ok(Self::of(service, Some(process))),
+                    Err(error) => {
+                        process.last_words().await;
+                        Err(words::of_start(&error))
+                    }
+                }
             }
             Target::Http { url, headers } => {
                 let client = client(&url).map_err(|_| "TLS can't be set up".to_owned())?;

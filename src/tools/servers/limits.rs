@@ -7,13 +7,13 @@ use super::backoff::Backoff;
 /// Tests shorten the times.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// To start, to introduce itself and to list its tools.
+    /// To start (a package may be fetched first) and to introduce itself; then again to list its tools.
     pub begin: Duration,
     /// For one page of tools.
     pub page: Duration,
     /// For one call; less than what the engine allows, so that the words are ours.
     pub call: Duration,
-    /// How long a turn waits for servers that have never been reached yet, all of them together.
+    /// How long after its making a turn waits for a server that has not been reached yet.
     pub first: Duration,
     /// How often a quiet connection is looked after: its tools are asked for again.
     pub look: Duration,
@@ -31,7 +31,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            begin: Duration::from_secs(30),
+            begin: Duration::from_secs(60),
             page: Duration::from_secs(10),
             call: Duration::from_secs(55),
             first: Duration::from_secs(2),

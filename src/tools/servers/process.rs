@@ -4,19 +4,14 @@
 use std::{collections::BTreeMap, io, process::Stdio, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::{
-    io::{AsyncRead, AsyncReadExt},
-    process::{Child, ChildStdin, ChildStdout, Command},
-};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::words::Hidden;
+use super::said::Said;
 
 /// What every program needs to find itself and others.
 const INHERITED: [&str; 3] = ["PATH", "HOME", "LANG"];
-/// Bytes of its stderr that one process may write into the log, and of one line.
-const STDERR_MAX: usize = 64 * 1024;
-const STDERR_LINE: usize = 1_000;
+const LAST_WORDS: Duration = Duration::from_millis(200);
 /// After its stdin was closed, and after it was asked to end.
 const PATIENCE: Duration = Duration::from_millis(600);
 
@@ -25,20 +20,18 @@ const PATIENCE: Duration = Duration::from_millis(600);
 pub struct Process {
     child: Child,
     group: Option<Pid>,
-    /// Reads stderr, so that the child never waits for a full pipe.
-    _stderr: Option<AbortOnDropHandle<()>>,
+    stderr: Option<AbortOnDropHandle<()>>,
 }
 
 impl Process {
     /// # Errors
     /// When there is no such program, or it can't be run.
     pub fn start(
-        server: &str,
         command: &str,
         args: &[String],
         cwd: Option<&str>,
         env: &BTreeMap<String, String>,
-        hidden: Hidden,
+        said: Said,
     ) -> io::Result<(Self, ChildStdout, ChildStdin)> {
         let mut building = Command::new(command);
         building.args(args).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -56,9 +49,8 @@ impl Process {
         let mut child = building.kill_on_drop(true).spawn()?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let server = server.to_owned();
-        let stderr = stderr.map(|stderr| AbortOnDropHandle::new(tokio::spawn(log(server, stderr, hidden))));
-        let process = Self { child, group, _stderr: stderr };
+        let stderr = stderr.map(|stderr| AbortOnDropHandle::new(tokio::spawn(said.read(stderr))));
+        let process = Self { child, group, stderr };
         match (stdout, stdin) {
             (Some(stdout), Some(stdin)) => Ok((process, stdout, stdin)),
             _ => Err(io::Error::other("the child has no standard streams")),
@@ -67,6 +59,15 @@ impl Process {
 
     pub fn id(&self) -> Option<u32> {
         self.child.id()
+    }
+
+    /// Waits a moment for what a child that fails has still to say.
+    pub async fn last_words(&mut self) {
+        if let Some(stderr) = self.stderr.take()
+            && tokio::time::timeout(LAST_WORDS, stderr).await.is_err()
+        {
+            tracing::debug!("a tool server goes on talking");
+        }
     }
 
     /// Waits for the child, whose stdin is closed; then asks it to end, then ends it with all that it started.
@@ -98,40 +99,5 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
-    }
-}
-
-/// Reads to the end, logs up to the limit.
-async fn log(server: String, mut stderr: impl AsyncRead + Unpin, hidden: Hidden) {
-    let (mut buffer, mut line, mut logged) = ([0; 4_096], Vec::new(), 0);
-    loop {
-        let read = match stderr.read(&mut buffer).await {
-            Ok(0) | Err(_) => break,
-            Ok(read) => read,
-        };
-        if logged >= STDERR_MAX {
-            continue;
-        }
-        for byte in &buffer[..read] {
-            if *byte != b'\n' {
-                if line.len() < STDERR_LINE {
-                    line.push(*byte);
-                }
-                continue;
-            }
-            logged += line.len() + 1;
-            tell(&server, &line, &hidden);
-            line.clear();
-        }
-        if logged >= STDERR_MAX {
-            tracing::debug!(server, "the rest of what the tool server writes to stderr is not logged");
-        }
-    }
-    tell(&server, &line, &hidden);
-}
-
-fn tell(server: &str, line: &[u8], hidden: &Hidden) {
-    if !line.is_empty() {
-        tracing::debug!(server, stderr = hidden.cover(&String::from_utf8_lossy(line)), "a tool server writes");
     }
 }

@@ -61,7 +61,7 @@ pub fn clean(schema: &Value) -> Result<Value, Unusable> {
     if result.to_string().len() > BYTES_MAX {
         return Err(Unusable::TooLarge);
     }
-    jsonschema::validator_for(&result).map_err(|error| Unusable::NoSchema(error.to_string()))?;
+    jsonschema::validator_for(&result).map_err(|error| Unusable::NoSchema(cut(&error.to_string()).to_owned()))?;
     Ok(result)
 }
 

@@ -1,16 +1,23 @@
 //! One server: what it is, how it stands, and the levers that others have. Its supervisor (`supervise.rs`) is the only one
 //! who changes how it stands.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use hamlet_actors::vocabulary::ToolServerId;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use tokio::sync::{Notify, watch};
+use tokio::{
+    sync::{Notify, watch},
+    time::{Instant, timeout_at},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     definition::Definition,
+    said::Lines,
     state::{Standing, State},
 };
 use crate::{store::tool_servers::ToolServerRow, vault::Vault, village::tool_server};
@@ -38,7 +45,11 @@ pub struct Server {
     pub(super) again: Notify,
     /// A call has found the connection wanting.
     pub(super) suspect: Notify,
+    /// What its process wrote to stderr last.
+    pub(super) stderr: Lines,
     calls: AtomicUsize,
+    /// When it was made or changed.
+    made: Instant,
     pub(super) stop: CancellationToken,
     /// Cancelled once its supervisor and all that it held have ended.
     pub(super) ended: CancellationToken,
@@ -67,7 +78,9 @@ impl Server {
             state: watch::Sender::new(State::new(standing)),
             again: Notify::new(),
             suspect: Notify::new(),
+            stderr: Lines::default(),
             calls: AtomicUsize::new(0),
+            made: Instant::now(),
             stop,
             ended: CancellationToken::new(),
         }
@@ -96,6 +109,19 @@ impl Server {
 
     pub(super) fn is_busy(&self) -> bool {
         self.calls.load(Ordering::Relaxed) > 0
+    }
+
+    /// The last lines that its process wrote to stderr, oldest first.
+    pub fn stderr(&self) -> Vec<String> {
+        self.stderr.borrow().iter().cloned().collect()
+    }
+
+    /// Waits until the first attempt has come to its end, whichever; not beyond `patience` after the server was made, so that
+    /// one which takes minutes to begin is waited for once and not in each turn.
+    pub(super) async fn tried_within(&self, patience: Duration) {
+        if timeout_at(self.made + patience, self.tried()).await.is_err() {
+            tracing::debug!(server = self.name, "a turn goes on without a tool server that is still being connected");
+        }
     }
 
     /// Waits until the first attempt has come to its end, whichever.

@@ -80,7 +80,7 @@ async fn attempt(server: &Arc<Server>, definition: &Definition, limits: &Limits)
     };
     let hidden = Hidden(resolved.hidden.clone());
     let listener = Listener::default();
-    let opening = timeout(limits.begin, Connection::open(&server.name, resolved, listener.clone(), limits));
+    let opening = timeout(limits.begin, Box::pin(Connection::open(server, resolved, listener.clone(), limits)));
     let connection = match server.stop.run_until_cancelled(opening).await? {
         Ok(Ok(connection)) => connection,
         Ok(Err(error)) => return Some(Ended::Lost(hidden.cover(&error))),
