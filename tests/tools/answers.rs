@@ -2,18 +2,22 @@
 
 use std::time::{Duration, Instant};
 
-use hamlet::tools::servers::answer::ANSWER_MAX;
+use hamlet::tools::servers::{answer::ANSWER_MAX, limits::Limits};
 use hamlet_actors::ports::ToolAnswer;
 use serde_json::{Value, json};
 
 use crate::{
     fake::Fake,
-    house::{House, eventually, http, invocation, text},
+    house::{House, eventually, http, invocation, short, text},
 };
 
 /// What a tool of the played server answers.
 async fn answered(tool: &str, arguments: Value) -> ToolAnswer {
-    let (house, fake) = (House::new().await, Fake::new(&[tool]).await);
+    answered_within(short(), tool, arguments).await
+}
+
+async fn answered_within(limits: Limits, tool: &str, arguments: Value) -> ToolAnswer {
+    let (house, fake) = (House::within(limits, None).await, Fake::new(&[tool]).await);
     house.connected(http("fake", &fake.url())).await;
     house.call(&format!("fake/{tool}"), arguments).await
 }
@@ -43,7 +47,8 @@ async fn what_a_server_says_or_asks_before_its_answer_does_not_stop_the_answer()
 async fn a_server_that_never_answers_ends_the_call_at_its_limit() {
     for tool in ["hang", "open", "wrong-id"] {
         let begun = Instant::now();
-        let answer = answered(tool, json!({})).await;
+        let limits = Limits { call: Duration::from_secs(2), ..short() };
+        let answer = answered_within(limits, tool, json!({})).await;
         assert!(answer.is_error && text(&answer).contains("did not answer within 2 s"), "{tool}: {answer:?}");
         assert!(begun.elapsed() < Duration::from_secs(15), "{tool}");
     }

@@ -35,7 +35,7 @@ pub struct House {
 
 /// Times that a test can wait for.
 pub fn short() -> Limits {
-    let mut limits = Limits { call: Duration::from_secs(2), relist: Duration::from_millis(10), ..Limits::default() };
+    let mut limits = Limits { call: Duration::from_secs(20), relist: Duration::from_millis(10), ..Limits::default() };
     limits.backoff.min = Duration::from_millis(50);
     limits.backoff.max = Duration::from_millis(200);
     limits

@@ -11,6 +11,23 @@ use crate::{
     house::{House, http, short, text},
 };
 
+/// A server that does one thing at a time, answers no list while it is at a call, and does not end when it is asked to.
+const ONE_AT_A_TIME: &str = r#"
+import json, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def say(id, result): print(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "initialize":
+        say(asked["id"], {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "a", "version": "1"}})
+    elif asked.get("method") == "tools/list":
+        say(asked["id"], {"tools": [{"name": "work", "inputSchema": {}}]})
+    elif asked.get("method") == "tools/call":
+        time.sleep(1.5)
+        say(asked["id"], {"content": [{"type": "text", "text": "done"}]})
+time.sleep(1000)
+"#;
+
 #[tokio::test]
 async fn a_lost_session_is_begun_anew_and_the_call_repeated_once() {
     let (house, fake) = (House::new().await, Fake::new(&["echo"]).await);
@@ -42,7 +59,7 @@ async fn a_server_that_is_down_hides_no_other_and_delays_no_turn() {
     // Who may call none of the silent one's tools does not wait for it.
     let begun = Instant::now();
     house.gather(&["one/a", "gone/d"]).await;
-    assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_millis(1_500), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
@@ -68,20 +85,6 @@ async fn a_server_that_went_is_noticed_by_the_next_call_and_comes_back() {
 
 #[tokio::test]
 async fn a_server_that_is_at_a_call_is_not_taken_for_gone() {
-    // It does one thing at a time, and answers no list while it is at a call.
-    let script = r#"
-import json, sys, time
-def say(id, result): print(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}), flush=True)
-for line in sys.stdin:
-    asked = json.loads(line)
-    if asked.get("method") == "initialize":
-        say(asked["id"], {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "a", "version": "1"}})
-    elif asked.get("method") == "tools/list":
-        say(asked["id"], {"tools": [{"name": "work", "inputSchema": {}}]})
-    elif asked.get("method") == "tools/call":
-        time.sleep(1.5)
-        say(asked["id"], {"content": [{"type": "text", "text": "done"}]})
-"#;
     let limits = Limits {
         look: Duration::from_millis(50),
         page: Duration::from_millis(300),
@@ -89,7 +92,7 @@ for line in sys.stdin:
         ..short()
     };
     let house = House::within(limits, None).await;
-    house.connected(json!({"name": "slow", "command": "python3", "args": ["-c", script]})).await;
+    house.connected(json!({"name": "slow", "command": "python3", "args": ["-c", ONE_AT_A_TIME]})).await;
     assert_eq!(text(&house.call("slow/work", json!({})).await), "done");
 }
 
@@ -118,6 +121,7 @@ async fn a_server_of_the_file_is_connected_at_start_and_one_of_the_store_after_a
 async fn closing_is_bounded_whatever_servers_do() {
     let (house, fake) = (House::new().await, Fake::new(&["open"]).await);
     house.connected(http("fake", &fake.url())).await;
+    house.connected(json!({"name": "deaf", "command": "python3", "args": ["-c", ONE_AT_A_TIME]})).await;
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     house.add(http("silent", &format!("http://{}", silent.local_addr().unwrap()))).await;
     // Neither the end of its stdin nor a polite signal moves it.
