@@ -219,6 +219,9 @@ async fn call(script: &Mutex<Script>, request: &Value) -> Response<Body> {
         "refusing" => plain(&json!({
             "jsonrpc": "2.0", "id": request["id"], "error": {"code": -32602, "message": "path is missing"},
         })),
+        "telling" => plain(&json!({
+            "jsonrpc": "2.0", "id": request["id"], "error": {"code": -32602, "message": "bad key sk-secret"},
+        })),
         "broken" => status(StatusCode::INTERNAL_SERVER_ERROR),
         "moved" => {
             let mut moved = status(StatusCode::TEMPORARY_REDIRECT);

@@ -33,6 +33,14 @@ async fn an_address_that_can_not_be_reached_is_told_without_its_key() {
 }
 
 #[tokio::test]
+async fn a_server_that_repeats_what_it_was_given_is_not_repeated() {
+    let (house, fake) = (House::new().await, Fake::new(&["telling"]).await);
+    house.connected(json!({"name": "fake", "url": fake.url(), "headers": {"X-Api-Key": "sk-secret"}})).await;
+    let answer = house.call("fake/telling", json!({})).await;
+    assert_eq!((answer.is_error, text(&answer)), (true, "fake refused the call: bad key ***"));
+}
+
+#[tokio::test]
 async fn a_child_gets_what_was_configured_and_little_more() {
     let house = House::new().await;
     let script = "env > \"$OUT\"; exec cat > /dev/null";

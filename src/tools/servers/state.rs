@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hamlet_actors::vocabulary::Timestamp;
 use rmcp::{Peer, RoleClient};
 
-use super::{offered::LeftOut, tool::RemoteTool};
+use super::{offered::LeftOut, tool::RemoteTool, words::Hidden};
 
 /// Replaced as a whole at each change.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct State {
     /// There while it is connected.
     pub peer: Option<Peer<RoleClient>>,
     pub process: Option<u32>,
+    /// What it was given at its last connecting.
+    pub(super) hidden: Arc<Hidden>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +57,7 @@ impl State {
             program: None,
             peer: None,
             process: None,
+            hidden: Arc::default(),
         }
     }
 

@@ -78,7 +78,8 @@ async fn attempt(server: &Arc<Server>, definition: &Definition, limits: &Limits)
         Ok(resolved) => resolved,
         Err(misfit) => return Some(Ended::Misfit(misfit)),
     };
-    let hidden = Hidden(resolved.hidden.clone());
+    let hidden = Arc::new(Hidden(resolved.hidden.clone()));
+    server.state.send_modify(|state| state.hidden = Arc::clone(&hidden));
     let listener = Listener::default();
     let opening = timeout(limits.begin, Box::pin(Connection::open(server, resolved, listener.clone(), limits)));
     let connection = match server.stop.run_until_cancelled(opening).await? {

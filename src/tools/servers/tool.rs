@@ -10,7 +10,14 @@ use rmcp::{
     model::{CallToolRequestParams, CallToolResponse},
 };
 
-use super::{answer, limits::Limits, offered::Offered, server::Server, state::Standing, words};
+use super::{
+    answer,
+    limits::Limits,
+    offered::Offered,
+    server::Server,
+    state::Standing,
+    words::{self, Hidden},
+};
 
 pub struct RemoteTool {
     offered: Offered,
@@ -67,7 +74,7 @@ async fn ask(server: &Server, name: String, call: Invocation, limits: &Limits) -
         Ok(Ok(_)) => ToolOutcome::error(
             "The tool asks for something that Hamlet does not give (input, or time beyond this call). It can't be used here.",
         ),
-        Ok(Err(error)) => failed(server, &error),
+        Ok(Err(error)) => failed(server, &error, &state.hidden),
         Err(_) => {
             server.suspect.notify_one();
             let silence = words::of_silence(limits.call);
@@ -80,8 +87,8 @@ async fn ask(server: &Server, name: String, call: Invocation, limits: &Limits) -
     }
 }
 
-fn failed(server: &Server, error: &ServiceError) -> ToolOutcome {
-    let words = words::of_request(error);
+fn failed(server: &Server, error: &ServiceError, hidden: &Hidden) -> ToolOutcome {
+    let words = hidden.cover(&words::of_request(error));
     match error {
         // The server itself says no: to these arguments, as a rule.
         ServiceError::McpError(_) => ToolOutcome::error(format!("{} refused the call: {words}", server.name)),

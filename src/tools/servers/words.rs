@@ -1,7 +1,7 @@
 //! What went wrong with a tool server, in words for people and models. What the server was given secretly is in none of
 //! them, whoever repeats it.
 
-use std::{error::Error, iter, time::Duration};
+use std::{error::Error, fmt, iter, time::Duration};
 
 use rmcp::{
     ServiceError,
@@ -13,8 +13,14 @@ use rmcp::{
 const WORDS_MAX: usize = 300;
 
 /// What must never be shown.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Hidden(pub Vec<String>);
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hidden({})", self.0.len())
+    }
+}
 
 impl Hidden {
     /// The text without it, in one line and not long.
