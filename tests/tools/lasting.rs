@@ -24,7 +24,8 @@ for line in sys.stdin:
         say(asked["id"], {"tools": [{"name": "work", "inputSchema": {}}]})
     elif asked.get("method") == "tools/call":
         time.sleep(1.5)
-        say(asked["id"], {"content": [{"type": "text", "text": "done"}]})
+        said = "x" * asked["params"]["arguments"].get("bytes", 0) or "done"
+        say(asked["id"], {"content": [{"type": "text", "text": said}]})
 time.sleep(1000)
 "#;
 
@@ -94,6 +95,18 @@ async fn a_server_that_is_at_a_call_is_not_taken_for_gone() {
     let house = House::within(limits, None).await;
     house.connected(json!({"name": "slow", "command": "python3", "args": ["-c", ONE_AT_A_TIME]})).await;
     assert_eq!(text(&house.call("slow/work", json!({})).await), "done");
+}
+
+#[tokio::test]
+async fn a_child_that_says_too_much_at_once_loses_that_and_nothing_else() {
+    let limits = Limits { message: 1 << 20, call: Duration::from_secs(4), ..short() };
+    let house = House::within(limits, None).await;
+    let server = house.connected(json!({"name": "loud", "command": "python3", "args": ["-c", ONE_AT_A_TIME]})).await;
+    let process = server.state().process;
+    let answer = house.call("loud/work", json!({"bytes": 2 << 20})).await;
+    assert!(answer.is_error && text(&answer).contains("or with more than 1 MiB"), "{answer:?}");
+    assert_eq!(text(&house.call("loud/work", json!({})).await), "done");
+    assert_eq!(server.state().process, process, "it is the same one");
 }
 
 #[tokio::test]

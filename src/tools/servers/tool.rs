@@ -77,10 +77,11 @@ async fn ask(server: &Server, name: String, call: Invocation, limits: &Limits) -
         Ok(Err(error)) => failed(server, &error, &state.hidden),
         Err(_) => {
             server.suspect.notify_one();
-            let silence = words::of_silence(limits.call);
+            // What is too large is dropped by the transport of a child process, as if it had not come.
+            let (silence, most) = (words::of_silence(limits.call), limits.message >> 20);
             ToolOutcome::error(format!(
-                "No result from {}: {silence}, and the call was cancelled. Whether it did its work is not known. Ask for less at \
-                 once, or go on without it.",
+                "No result from {}: {silence}, or with more than {most} MiB, and the call was cancelled. Whether it did its work is \
+                 not known. Ask for less at once, or go on without it.",
                 server.name
             ))
         }
