@@ -2,6 +2,7 @@
 //! of its own; a turn takes what is known of them at its moment and waits for none that was reached before.
 
 pub mod answer;
+mod answering;
 mod backoff;
 mod capability;
 mod connection;

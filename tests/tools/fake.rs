@@ -31,6 +31,8 @@ pub struct Script {
     pub changed_first: bool,
     /// Answers plain JSON where it could stream.
     pub plain: bool,
+    /// Says 400 and not 404 to a session that it does not know, as many do.
+    pub vague: bool,
     /// As one behind a proxy that is there.
     down: bool,
     sessions: HashSet<String>,
@@ -134,6 +136,12 @@ async fn answer(
     let seen = headers.iter().map(|(name, value)| (name.to_string(), value.to_str().unwrap_or("?").to_owned()));
     script.lock().unwrap().headers.push(seen.collect());
     let known = session.as_ref().is_some_and(|id| script.lock().unwrap().sessions.contains(id));
+    if session.is_some() && !known && script.lock().unwrap().vague {
+        let error = json!({"code": -32000, "message": "Bad Request: No valid session ID provided"});
+        let mut refused = plain(&json!({"jsonrpc": "2.0", "error": error}));
+        *refused.status_mut() = StatusCode::BAD_REQUEST;
+        return refused;
+    }
     if session.is_some() && !known {
         return status(StatusCode::NOT_FOUND);
     }

@@ -31,14 +31,17 @@ time.sleep(1000)
 
 #[tokio::test]
 async fn a_lost_session_is_begun_anew_and_the_call_repeated_once() {
-    let (house, fake) = (House::new().await, Fake::new(&["echo"]).await);
-    house.connected(http("fake", &fake.url())).await;
-    fake.forget_sessions();
-    let answer = house.call("fake/echo", json!({"message": "hello"})).await;
-    assert_eq!(text(&answer), "hello");
-    assert_eq!(fake.script.lock().unwrap().begun, 2);
-    assert_eq!(text(&house.call("fake/echo", json!({"message": "again"})).await), "again");
-    assert_eq!(fake.script.lock().unwrap().begun, 2, "the new session is kept");
+    for vague in [false, true] {
+        let (house, fake) = (House::new().await, Fake::new(&["echo"]).await);
+        fake.script.lock().unwrap().vague = vague;
+        house.connected(http("fake", &fake.url())).await;
+        fake.forget_sessions();
+        let answer = house.call("fake/echo", json!({"message": "hello"})).await;
+        assert_eq!(text(&answer), "hello");
+        assert_eq!(fake.script.lock().unwrap().begun, 2);
+        assert_eq!(text(&house.call("fake/echo", json!({"message": "again"})).await), "again");
+        assert_eq!(fake.script.lock().unwrap().begun, 2, "the new session is kept");
+    }
 }
 
 #[tokio::test]

@@ -39,29 +39,39 @@ pub fn time(name: &str) -> Value {
 /// The server of everything, over HTTP; it ends with this value.
 pub struct Everything {
     pub url: String,
-    _child: Child,
+    port: u16,
+    child: Child,
 }
 
 impl Everything {
     pub async fn start() -> Self {
-        let program = program("node_modules/.bin/mcp-server-everything");
         // Free a moment ago: the server takes no port 0.
         let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
-        let child = Command::new("node")
-            .arg(program)
-            .arg("streamableHttp")
-            .env("PORT", port.to_string())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        for _ in 0..500 {
-            if TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
-                return Self { url: format!("http://127.0.0.1:{port}/mcp"), _child: child };
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("the server of everything does not listen");
+        Self { url: format!("http://127.0.0.1:{port}/mcp"), port, child: listening(port).await }
     }
+
+    /// Killed, and started again on the same port: it knows none of its sessions any more.
+    pub async fn restart(&mut self) {
+        self.child.kill().await.unwrap();
+        self.child = listening(self.port).await;
+    }
+}
+
+async fn listening(port: u16) -> Child {
+    let child = Command::new("node")
+        .arg(program("node_modules/.bin/mcp-server-everything"))
+        .arg("streamableHttp")
+        .env("PORT", port.to_string())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    for _ in 0..500 {
+        if TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
+            return child;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the server of everything does not listen");
 }

@@ -48,6 +48,18 @@ async fn the_server_of_everything_works_over_http() {
 }
 
 #[tokio::test]
+async fn a_server_over_http_that_is_started_anew_is_found_again() {
+    let (house, mut peer) = (House::new().await, Everything::start().await);
+    let server = house.connected(http("all", &peer.url)).await;
+    assert_eq!(text(&house.call("all/echo", json!({"message": "one"})).await), "Echo: one");
+    let tool = house.tool("all/echo").await;
+    peer.restart().await;
+    let answer = crate::house::call(&tool, json!({"message": "two"})).await;
+    assert_eq!(text(&answer), "Echo: two");
+    assert!(server.state().is_connected());
+}
+
+#[tokio::test]
 async fn files_are_read_and_written_inside_their_folder_only() {
     let house = House::new().await;
     let folder = house.path().join("files");

@@ -16,6 +16,7 @@ use rmcp::{
 use url::Url;
 
 use super::{
+    answering::Answering,
     limits::Limits,
     listener::Listener,
     process::Process,
@@ -74,7 +75,7 @@ impl Connection {
                     .max_json_response_size(limits.message)
                     .max_error_response_size(ERROR_BODY)
                     .reinit_on_expired_session(true);
-                let transport = StreamableHttpClientTransport::with_client(client, config);
+                let transport = StreamableHttpClientTransport::with_client(Answering(client), config);
                 let service = listener.serve(transport).await.map_err(|error| words::of_start(&error))?;
                 Ok(Self::of(service, None))
             }
