@@ -36,42 +36,65 @@ pub fn time(name: &str) -> Value {
     json!({"name": name, "command": program, "args": ["--local-timezone", "UTC"]})
 }
 
-/// The server of everything, over HTTP; it ends with this value.
-pub struct Everything {
+/// A server over HTTP; it ends with this value.
+pub struct Listening {
     pub url: String,
     port: u16,
+    /// Starts it on a port.
+    starts: Box<dyn Fn(u16) -> Command + Send>,
     child: Child,
 }
 
-impl Everything {
-    pub async fn start() -> Self {
-        // Free a moment ago: the server takes no port 0.
+impl Listening {
+    /// The server of everything.
+    pub async fn everything() -> Self {
+        let starts = |port: u16| {
+            let mut command = Command::new("node");
+            command.arg(program("node_modules/.bin/mcp-server-everything")).arg("streamableHttp");
+            command.env("PORT", port.to_string());
+            command
+        };
+        Self::by(Box::new(starts)).await
+    }
+
+    /// A server made with the SDK for Python, with these options of its HTTP transport.
+    pub async fn python(options: &'static str) -> Self {
+        let starts = move |port: u16| {
+            let script = format!(
+                "from mcp.server.mcpserver import MCPServer\n\
+                 server = MCPServer('adder')\n\
+                 @server.tool()\n\
+                 def add(a: int, b: int | None = None) -> int:\n  return a + (b or 0)\n\
+                 server.run('streamable-http', port={port}, {options})"
+            );
+            let mut command = Command::new(program(".venv/bin/python"));
+            command.args(["-c", &script]);
+            command
+        };
+        Self::by(Box::new(starts)).await
+    }
+
+    async fn by(starts: Box<dyn Fn(u16) -> Command + Send>) -> Self {
+        // Free a moment ago: the servers take no port 0.
         let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
-        Self { url: format!("http://127.0.0.1:{port}/mcp"), port, child: listening(port).await }
+        let child = listening(starts(port), port).await;
+        Self { url: format!("http://127.0.0.1:{port}/mcp"), port, starts, child }
     }
 
     /// Killed, and started again on the same port: it knows none of its sessions any more.
     pub async fn restart(&mut self) {
         self.child.kill().await.unwrap();
-        self.child = listening(self.port).await;
+        self.child = listening((self.starts)(self.port), self.port).await;
     }
 }
 
-async fn listening(port: u16) -> Child {
-    let child = Command::new("node")
-        .arg(program("node_modules/.bin/mcp-server-everything"))
-        .arg("streamableHttp")
-        .env("PORT", port.to_string())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
+async fn listening(mut command: Command, port: u16) -> Child {
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).spawn().unwrap();
     for _ in 0..500 {
         if TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
             return child;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("the server of everything does not listen");
+    panic!("{command:?} does not listen");
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     house::{House, eventually, http, text},
-    peers::{Everything, npm, time},
+    peers::{Listening, npm, time},
 };
 
 /// What the server of everything does, over either transport.
@@ -42,14 +42,14 @@ async fn the_server_of_everything_works_over_stdio() {
 
 #[tokio::test]
 async fn the_server_of_everything_works_over_http() {
-    let (house, peer) = (House::new().await, Everything::start().await);
+    let (house, peer) = (House::new().await, Listening::everything().await);
     house.connected(http("all", &peer.url)).await;
     everything(&house).await;
 }
 
 #[tokio::test]
 async fn a_server_over_http_that_is_started_anew_is_found_again() {
-    let (house, mut peer) = (House::new().await, Everything::start().await);
+    let (house, mut peer) = (House::new().await, Listening::everything().await);
     let server = house.connected(http("all", &peer.url)).await;
     assert_eq!(text(&house.call("all/echo", json!({"message": "one"})).await), "Echo: one");
     let tool = house.tool("all/echo").await;
@@ -57,6 +57,21 @@ async fn a_server_over_http_that_is_started_anew_is_found_again() {
     let answer = crate::house::call(&tool, json!({"message": "two"})).await;
     assert_eq!(text(&answer), "Echo: two");
     assert!(server.state().is_connected());
+}
+
+#[tokio::test]
+async fn a_python_server_over_http_works_with_json_and_streams_with_and_without_sessions() {
+    for options in ["", "json_response=True", "stateless_http=True", "json_response=True, stateless_http=True"] {
+        let (house, mut peer) = (House::new().await, Listening::python(options).await);
+        house.connected(http("adder", &peer.url)).await;
+        let tool = house.tool("adder/add").await;
+        let b = &tool.spec().parameters["properties"]["b"];
+        assert_eq!(b, &json!({"type": "integer"}), "what may be null is what it is otherwise");
+        assert_eq!(text(&crate::house::call(&tool, json!({"a": 2, "b": 40})).await), "42", "{options}");
+        peer.restart().await;
+        let answer = crate::house::call(&tool, json!({"a": 3})).await;
+        assert_eq!(text(&answer), "3", "{options}");
+    }
 }
 
 #[tokio::test]
