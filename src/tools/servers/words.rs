@@ -1,7 +1,7 @@
 //! What went wrong with a tool server, in words for people and models. What the server was given secretly is in none of
 //! them, whoever repeats it.
 
-use std::{error::Error, fmt, iter, time::Duration};
+use std::{error::Error, fmt, io, iter, time::Duration};
 
 use rmcp::{
     ServiceError,
@@ -34,10 +34,16 @@ impl Hidden {
     }
 }
 
+const EARLY_END: &str = "it ended before it said who it is";
+
 /// Why a connection was not made.
 pub fn of_start(error: &ClientInitializeError) -> String {
     match error {
-        ClientInitializeError::ConnectionClosed(_) => "it ended before it said who it is".to_owned(),
+        ClientInitializeError::ConnectionClosed(_) => EARLY_END.to_owned(),
+        // It had gone already when the first request was written.
+        ClientInitializeError::TransportError { error, .. } if is_broken_pipe(error.error.as_ref()) => {
+            EARLY_END.to_owned()
+        }
         ClientInitializeError::JsonRpcError(error) => format!("it refused to begin: {}", error.message),
         ClientInitializeError::TransportError { error, .. } => of_transport(error.error.as_ref()),
         ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
@@ -96,10 +102,17 @@ fn of_transport(error: &(dyn Error + 'static)) -> String {
             return of_http(error);
         }
     }
-    match chain().find_map(|error| error.downcast_ref::<std::io::Error>()) {
+    match chain().find_map(|error| error.downcast_ref::<io::Error>()) {
+        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => "the connection has ended".to_owned(),
         Some(error) => error.to_string(),
         None => "the connection failed".to_owned(),
     }
+}
+
+fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
+    iter::successors(Some(error), |error| (*error).source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn of_http(error: &reqwest::Error) -> String {
