@@ -11,3 +11,4 @@ mod lists;
 mod peers;
 mod real;
 mod safety;
+mod task;
