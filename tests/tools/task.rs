@@ -12,7 +12,7 @@ use http::{Method, StatusCode};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::peers::npm;
+use crate::{house::eventually, peers::npm};
 
 fn calls(script: &Script, words: &str, id: &str, name: &str, arguments: &Value) {
     script.text(words);
@@ -91,16 +91,20 @@ impl Story {
         told["steps"].as_array().unwrap().clone()
     }
 
-    fn kill_everything(&self) {
+    /// The process of the server of everything, while it is connected.
+    fn everything(&self) -> Option<i32> {
         let servers = self.server.app.tool_servers.all();
-        let state = servers.iter().find_map(|server| {
-            let state = server.state();
-            let everything =
-                state.program.as_ref().is_some_and(|program| format!("{program:?}").contains("everything"));
-            everything.then_some(state)
-        });
-        let process = i32::try_from(state.unwrap().process.unwrap()).unwrap();
+        let state = servers.iter().map(|server| server.state()).find(|state| {
+            state.program.as_ref().is_some_and(|program| format!("{program:?}").contains("everything"))
+        })?;
+        state.process.filter(|_| state.is_connected()).and_then(|process| i32::try_from(process).ok())
+    }
+
+    /// Answers the process that was killed.
+    fn kill_everything(&self) -> i32 {
+        let process = self.everything().unwrap();
         kill_process(Pid::from_raw(process).unwrap(), Signal::KILL).unwrap();
+        process
     }
 }
 
@@ -143,7 +147,7 @@ async fn a_party_of_three_solves_a_task_and_every_view_tells_the_same_story() {
     story
         .until(&format!("/admin/actors/{id}"), |actor| actor["phase"] == "tool:all__trigger-long-running-operation")
         .await;
-    story.kill_everything();
+    let killed = story.kill_everything();
     calls(
         &scripts[2],
         "The instrument broke. ",
@@ -154,10 +158,7 @@ async fn a_party_of_three_solves_a_task_and_every_view_tells_the_same_story() {
     let file = folder.path().canonicalize().unwrap().join("bell.txt");
     calls(&scripts[3], "Reading. ", "a", "files__read_text_file", &json!({"path": file}));
     // The server that died is started again; whoever speaks next has its tools.
-    let servers = "/api/tool-servers";
-    let all_back =
-        |seen: &Value| seen["items"].as_array().unwrap().iter().all(|server| server["status"] == "connected");
-    story.until(servers, all_back).await;
+    eventually(|| story.everything().filter(|process| *process != killed), || "it stays away".to_owned()).await;
     calls(
         &scripts[4],
         "Bronze. ",
