@@ -8,8 +8,9 @@ use super::said::{Said, Utterance};
 pub fn overheard(said: &Said) -> String {
     let name = &said.author.name;
     let mut lines = Vec::new();
-    if !said.text.trim().is_empty() {
-        lines.push(format!("[{name}]: {}", said.text));
+    let words = words(said);
+    if !words.trim().is_empty() {
+        lines.push(format!("[{name}]: {words}"));
     }
     for part in said.parts.iter() {
         if let Utterance::HandOver { to, message } = part {
@@ -17,4 +18,21 @@ pub fn overheard(said: &Said) -> String {
         }
     }
     lines.join("\n\n")
+}
+
+/// Words between which the speaker did something are not run together.
+fn words(said: &Said) -> String {
+    if said.parts.is_empty() {
+        return said.text.to_string();
+    }
+    let mut steps: Vec<String> = vec![String::new()];
+    for part in said.parts.iter() {
+        match (part, steps.last_mut()) {
+            (Utterance::Words(text), Some(step)) => step.push_str(text),
+            (Utterance::Result { .. }, _) => steps.push(String::new()),
+            _ => {}
+        }
+    }
+    steps.retain(|step| !step.trim().is_empty());
+    steps.join("\n\n")
 }

@@ -129,7 +129,7 @@ fn a_colleagues_calls_are_its_own_affair() {
         result("c", "secret".into()),
         Part::text("It is blue."),
     ]);
-    check(&[player("hi"), reply(BO, "Bo", &looked)], true, &[r#"user "hi\n\n[Bo]: I looked. It is blue.""#]);
+    check(&[player("hi"), reply(BO, "Bo", &looked)], true, &[r#"user "hi\n\n[Bo]: I looked. \n\nIt is blue.""#]);
 }
 
 #[test]
