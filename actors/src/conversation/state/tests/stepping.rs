@@ -140,12 +140,13 @@ fn a_refused_call_gets_its_result_with_the_marks_and_leads_to_the_next_step_by_i
 #[test]
 fn promise_14_a_speaker_that_has_taken_all_its_steps_is_ended_with_an_error() {
     let mut desk = Desk::asked();
-    for _ in 0..2 {
-        desk.answer_with(1, "", &[("a", Ruling::Run)]);
+    for id in ["a", "b"] {
+        desk.answer_with(1, "", &[(id, Ruling::Run)]);
         desk.settle(Ok(()));
-        desk.over(1, vec![result("a", "look", "42")], Ending::Called);
+        desk.over(1, vec![result(id, "look", "42")], Ending::Called);
         desk.settle(Ok(()));
     }
+    assert_eq!(desk.progress.last().unwrap().step, 3);
     desk.over(1, vec![called("z", "look")], Ending::Calls(FinishReason::ToolCalls, vec![ruling("z", Ruling::Run)]));
     desk.settle(Ok(()));
     let last = desk.transcript().entries().last().unwrap().clone();
