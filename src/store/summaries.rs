@@ -38,7 +38,7 @@ pub fn all(conn: &Connection, key: i64) -> Result<Vec<(Summary, bool)>, StoreErr
 /// Stores another version, if what it was made from still holds.
 pub fn keep(conn: &Connection, id: ConversationId, draft: &SummaryDraft, at: Timestamp) -> Result<Kept, StoreError> {
     let key: i64 = key_of(conn, id)?;
-    let newest = newest_of(conn, key, i64::MAX)?;
+    let newest = newest_of(conn, key, draft.before_position)?;
     if newest.as_ref().map(|newest| newest.version) != draft.base {
         return Ok(Kept::Overtaken);
     }
@@ -60,6 +60,7 @@ pub fn rewrite(conn: &Connection, key: i64, version: u64, text: &str, at: Timest
     }
     let draft = SummaryDraft {
         base: Some(version),
+        before_position: i64::MAX,
         messages: Vec::new(),
         text: text.to_owned(),
         from_position: newest.from_position,
@@ -142,3 +143,6 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
         created_at: Timestamp::from_millis(row.get(5)?),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -271,6 +271,21 @@ async fn a_summary_is_seen_edited_and_undone() {
         scene.server.admin.send(Method::DELETE, &scene.path("summary"), Value::Null).await.expect(StatusCode::OK).await;
     assert_eq!(undone["summary"], shown["summary"]);
     assert_eq!(undone["versions"][0]["inUse"], false);
+
+    // Another text in the place of the first: what was summarised is not what was said any more.
+    let page = scene.server.admin.get(&scene.path("messages")).await.expect(StatusCode::OK).await;
+    let first = page["items"][0]["id"].as_str().unwrap().to_owned();
+    let script = scene.server.provider.expect();
+    let edit = scene.server.admin.request(Method::PATCH, &format!("/api/messages/{first}"));
+    let edited =
+        edit.header("accept", "application/json").json(&json!({"text": "Something else"})).send().await.unwrap();
+    assert_eq!(edited.status(), StatusCode::ACCEPTED);
+    script.text("Very well.");
+    script.finish();
+    scene.until_ended(5).await;
+    let now = scene.server.admin.get(&scene.path("summary")).await.expect(StatusCode::OK).await;
+    assert_eq!(now["summary"], Value::Null);
+    assert!(now["versions"].as_array().unwrap().iter().all(|version| version["inUse"] == false));
 }
 
 #[tokio::test]

@@ -14,8 +14,9 @@ pub trait Summaries: Send + Sync + 'static {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryDraft {
-    /// The version that it goes on from.
+    /// The version that it goes on from: the newest in use that ends before this place.
     pub base: Option<u64>,
+    pub before_position: i64,
     /// What was said between that one's last place and `through_position`, all of it.
     pub messages: Vec<MessageId>,
     pub text: String,

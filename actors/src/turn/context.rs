@@ -71,7 +71,7 @@ async fn fitted(site: &Site, before_position: i64, keeping: Keeping) -> Result<O
         let ids = fell.iter().map(|said| said.message).collect();
         let base = recent.summary.as_deref();
         let made_by = SummaryMaker::Extract;
-        let draft = draft(base, first.position, newest.position, ids, extract.text(), made_by);
+        let draft = draft(before_position, base, first.position, newest.position, ids, extract.text(), made_by);
         let Some(summary) = keep(site, draft, keeping).await? else { return Ok(None) };
         recent.summary = Some(Arc::new(summary));
     }
@@ -117,7 +117,7 @@ async fn summarise_gap(
     }
     match first {
         Some(first) => {
-            let draft = draft(base, first, after, ids, extract.text(), SummaryMaker::Extract);
+            let draft = draft(before_position, base, first, after, ids, extract.text(), SummaryMaker::Extract);
             keep(site, draft, keeping).await
         }
         None => Ok(base.cloned()),
@@ -138,6 +138,7 @@ async fn keep(site: &Site, draft: SummaryDraft, keeping: Keeping) -> Result<Opti
 
 /// `first`: the place of the first of them.
 fn draft(
+    before_position: i64,
     base: Option<&Summary>,
     first: i64,
     through_position: i64,
@@ -147,6 +148,7 @@ fn draft(
 ) -> SummaryDraft {
     SummaryDraft {
         base: base.map(|summary| summary.version),
+        before_position,
         messages,
         text,
         from_position: base.map_or(first, |summary| summary.from_position),
@@ -154,6 +156,9 @@ fn draft(
         made_by,
     }
 }
+
+/// Beyond every place of a Message that was said.
+pub const NOW: i64 = i64::MAX;
 
 /// The time that a model may take over a summary that nobody waits for.
 const SUMMARY_PATIENCE: Duration = Duration::from_secs(110);
@@ -181,7 +186,7 @@ pub async fn summarise_ahead(site: &Site) -> Result<(), JournalError> {
         }
     };
     let ids = falls.iter().map(|said| said.message).collect();
-    let draft = draft(base, first.position, newest.position, ids, text, SummaryMaker::Model);
+    let draft = draft(NOW, base, first.position, newest.position, ids, text, SummaryMaker::Model);
     if keep(site, draft, Keeping::Stored).await?.is_some() {
         // The next turn reads it, and begins behind it.
         ports.windows.forget(site.conversation);

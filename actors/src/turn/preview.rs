@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use super::{
-    context::{self, Keeping, Written},
+    context::{self, Keeping, NOW, Written},
     gather::gather,
     task::Site,
 };
 use crate::{ports::journal::JournalError, village::Recent};
-
-/// Beyond every place of a Message that was said.
-const NOW: i64 = i64::MAX;
 
 pub struct Preview {
     pub written: Written,
