@@ -3,18 +3,18 @@ import { api } from "../api";
 import type { Trouble } from "../chat";
 import { addressOf, goTo } from "../place";
 import { askAgain } from "../stream/link";
-import type { Conversation, Me } from "../wire";
+import type { Listed, Me } from "../wire";
 import { Mark } from "./Mark";
 import { TroubleLine } from "./TroubleLine";
 
 interface Props {
   me: Me;
-  list: Conversation[];
+  list: Listed[];
   current: string | null;
   trouble: Trouble | null;
   /** Loads the next page of the list; null at its end. */
   more: (() => void) | null;
-  remove: (gone: Conversation) => void;
+  remove: (gone: Listed) => void;
   /** On a small screen the list is a drawer. */
   open: boolean;
   close: () => void;

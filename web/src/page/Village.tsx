@@ -4,17 +4,22 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api, wordsFor } from "../api";
 import type { Trouble } from "../chat";
 import { conversationInAddress, goTo, onMove } from "../place";
-import type { Conversation, Me } from "../wire";
+import type { Conversation, Listed, Me } from "../wire";
+import { About } from "./About";
 import { ChatView } from "./ChatView";
 import { Home } from "./Home";
+import { PartyBar } from "./PartyBar";
 import { Sidebar } from "./Sidebar";
+import { useConversation } from "./useConversation";
 
 export function Village({ me }: { me: Me }) {
   const [id, setId] = useState(conversationInAddress);
-  const [list, setList] = useState<Conversation[]>([]);
+  const [list, setList] = useState<Listed[]>([]);
   const [next, setNext] = useState<string | null>(null);
   const [trouble, setTrouble] = useState<Trouble | null>(null);
   const [drawer, setDrawer] = useState(false);
+  const [about, setAbout] = useState(false);
+  const open = useConversation(id);
   /** What was typed on the first screen goes out as soon as its Conversation is open. */
   const first = useRef<{ id: string; text: string } | null>(null);
 
@@ -34,6 +39,7 @@ export function Village({ me }: { me: Me }) {
     const stop = onMove(() => {
       setId(conversationInAddress());
       setDrawer(false);
+      setAbout(false);
     });
     // Other tabs and devices begin Conversations too; coming back is the moment to look.
     const seen = (): void => {
@@ -63,7 +69,12 @@ export function Village({ me }: { me: Me }) {
       return byActivity([...others, { ...known.find((one) => one.id === told), id: told, title, updatedAt }]);
     });
 
-  const remove = async (gone: Conversation): Promise<void> => {
+  const changed = (now: Conversation): void => {
+    open.changed(now);
+    setList((known) => merged([now], known));
+  };
+
+  const remove = async (gone: Listed): Promise<void> => {
     try {
       await api.remove(gone.id);
     } catch (error) {
@@ -94,6 +105,7 @@ export function Village({ me }: { me: Me }) {
             ☰
           </button>
           <h1>{id === null ? "New conversation" : (title ?? "Conversation")}</h1>
+          {open.conversation && <PartyBar party={open.party} open={() => setAbout(true)} />}
         </header>
         {id === null ? (
           <Home me={me} begun={begun} />
@@ -104,18 +116,21 @@ export function Village({ me }: { me: Me }) {
             initial={initial}
             initialTaken={() => (first.current = null)}
             stamped={(title, at) => stamped(id, title, at)}
+            party={open.party}
+            npcs={open.npcs}
           />
         )}
+        {about && <About open={{ ...open, changed }} close={() => setAbout(false)} />}
       </main>
     </div>
   );
 }
 
-function merged(first: Conversation[], then: Conversation[]): Conversation[] {
+function merged(first: Listed[], then: Listed[]): Listed[] {
   const known = new Set(first.map((one) => one.id));
   return byActivity([...first, ...then.filter((one) => !known.has(one.id))]);
 }
 
-function byActivity(list: Conversation[]): Conversation[] {
+function byActivity(list: Listed[]): Listed[] {
   return list.sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : a.updatedAt > b.updatedAt ? -1 : 0));
 }
