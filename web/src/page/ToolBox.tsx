@@ -19,7 +19,7 @@ interface Props {
 }
 
 export function CallBox({ call, result, running, author, decide }: Props) {
-  const handOver = result && !result.isError ? handOverOf(result.output) : null;
+  const handOver = result && handOverOf(result.output);
   if (handOver) return <HandOverLine from={author} {...handOver} />;
   const waits = running && call.state === "awaiting-approval" && result === null;
   const bad = result?.isError ?? false;
@@ -46,7 +46,7 @@ export function CallBox({ call, result, running, author, decide }: Props) {
 
 /** A result whose call is not in the same Message. */
 export function ResultBox({ result, author }: { result: ToolResultPart; author: string }) {
-  const handOver = result.isError ? null : handOverOf(result.output);
+  const handOver = handOverOf(result.output);
   if (handOver) return <HandOverLine from={author} {...handOver} />;
   return (
     <div class={result.isError ? "tool bad" : "tool"} data-testid="tool-result">
