@@ -116,6 +116,7 @@ export const api = {
   signIn: (name: string, password: string) => call<unknown>("POST", "/api/auth/sign-in", { name, password }),
   signOut: () => call<unknown>("POST", "/api/auth/sign-out", {}),
 
+  npc: (id: string) => call<Npc>("GET", `/api/npcs/${encodeURIComponent(id)}`),
   npcs: () => all<Npc>("/api/npcs"),
   conversations: (after: string | null) =>
     call<Page<Conversation>>("GET", `/api/conversations?limit=50${after ? `&after=${encodeURIComponent(after)}` : ""}`),

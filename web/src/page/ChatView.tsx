@@ -4,6 +4,7 @@ import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { Chat } from "../chat";
 import type { Entry } from "../fold";
 import { paced } from "../pace";
+import { awaiting } from "../parts";
 import type { Npc, OnBusy } from "../wire";
 import { Announcer } from "./Announcer";
 import { Composer } from "./Composer";
@@ -232,7 +233,7 @@ export function ChatView({ id, initial, initialTaken, stamped, party, npcs }: Pr
             }
           >
             {running && (
-              <WhileWriting name={running.author.name} ready={draft.trim() !== ""} say={(onBusy) => send(draft, onBusy)} />
+              <WhileWriting doing={doing(running)} ready={draft.trim() !== ""} say={(onBusy) => send(draft, onBusy)} />
             )}
           </Composer>
         </div>
@@ -241,6 +242,10 @@ export function ChatView({ id, initial, initialTaken, stamped, party, npcs }: Pr
       <Announcer entries={entries} waiting={waiting.length} />
     </>
   );
+}
+
+function doing({ author, parts }: Entry): string {
+  return `${author.name} ${awaiting(parts) ? "waits for your word" : "is writing"}`;
 }
 
 /** A reply that did not come to its end can go on; one that was kept from handing over needs leave for that. */

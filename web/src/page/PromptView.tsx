@@ -64,7 +64,7 @@ function Group({ label, tokens, children }: { label: string; tokens: number; chi
 
 function Block({ label, tokens, text }: { label: string; tokens: number; text: string }) {
   return (
-    <details class="block" data-testid="prompt-block">
+    <details class="fold" data-testid="prompt-block">
       <summary>
         {label} <Cost tokens={tokens} />
       </summary>

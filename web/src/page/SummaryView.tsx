@@ -83,7 +83,7 @@ export function SummaryView({ id }: { id: string }) {
         <details>
           <summary>All {versions.length} versions</summary>
           {versions.map((version) => (
-            <details key={version.version} class="block">
+            <details key={version.version} class="fold">
               <summary>
                 <Line summary={version} /> {!version.inUse && "(not in use)"}
               </summary>

@@ -3,7 +3,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, wordsFor } from "../api";
 import type { Trouble } from "../chat";
-import { conversationInAddress, goTo, onMove } from "../place";
+import { TITLES } from "../pages/Menu";
+import { PageView } from "../pages/PageView";
+import { addressOf, goTo, onMove, placeInAddress } from "../place";
 import type { Conversation, Listed, Me } from "../wire";
 import { About } from "./About";
 import { ChatView } from "./ChatView";
@@ -13,7 +15,8 @@ import { Sidebar } from "./Sidebar";
 import { useConversation } from "./useConversation";
 
 export function Village({ me }: { me: Me }) {
-  const [id, setId] = useState(conversationInAddress);
+  const [place, setPlace] = useState(placeInAddress);
+  const id = place.at === "conversation" ? place.id : null;
   const [list, setList] = useState<Listed[]>([]);
   const [next, setNext] = useState<string | null>(null);
   const [trouble, setTrouble] = useState<Trouble | null>(null);
@@ -37,7 +40,7 @@ export function Village({ me }: { me: Me }) {
   useEffect(() => {
     void load(null);
     const stop = onMove(() => {
-      setId(conversationInAddress());
+      setPlace(placeInAddress());
       setDrawer(false);
       setAbout(false);
     });
@@ -53,14 +56,15 @@ export function Village({ me }: { me: Me }) {
   }, []);
 
   const title = list.find((one) => one.id === id)?.title ?? null;
+  const named = place.at === "page" ? TITLES[place.name] : title;
   useEffect(() => {
-    document.title = id !== null && title ? `${title} · Hamlet` : "Hamlet";
-  }, [id, title]);
+    document.title = named === null ? "Hamlet" : `${named} · Hamlet`;
+  }, [named]);
 
   const begun = (conversation: Conversation, text: string): void => {
     first.current = { id: conversation.id, text };
     setList((known) => merged([conversation], known));
-    goTo(conversation.id);
+    goTo(addressOf(conversation.id));
   };
 
   const stamped = (told: string, title: string | null, updatedAt: string): void =>
@@ -82,7 +86,7 @@ export function Village({ me }: { me: Me }) {
       return;
     }
     setList((known) => known.filter((one) => one.id !== gone.id));
-    if (id === gone.id) goTo(null);
+    if (id === gone.id) goTo("/");
   };
 
   const initial = first.current && first.current.id === id ? first.current.text : null;
@@ -91,12 +95,12 @@ export function Village({ me }: { me: Me }) {
       <Sidebar
         me={me}
         list={list}
-        current={id}
+        current={place}
         trouble={trouble}
         more={next === null ? null : () => void load(next)}
         remove={(gone) => void remove(gone)}
         close={() => setDrawer(false)}
-        open={drawer}
+        drawn={drawer}
       />
       {drawer && <div class="backdrop" onClick={() => setDrawer(false)} />}
       <main>
@@ -104,12 +108,12 @@ export function Village({ me }: { me: Me }) {
           <button type="button" class="quiet menu" aria-label="Conversations" onClick={() => setDrawer(true)}>
             ☰
           </button>
-          <h1>{id === null ? "New conversation" : (title ?? "Conversation")}</h1>
+          <h1>{place.at === "home" ? "New conversation" : (named ?? "Conversation")}</h1>
           {open.conversation && <PartyBar party={open.party} open={() => setAbout(true)} />}
         </header>
-        {id === null ? (
-          <Home me={me} begun={begun} />
-        ) : (
+        {place.at === "home" && <Home me={me} begun={begun} />}
+        {place.at === "page" && <PageView name={place.name} id={place.id} me={me} />}
+        {id !== null && (
           <ChatView
             key={id}
             id={id}

@@ -1,10 +1,10 @@
 import type { OnBusy } from "../wire";
 
 /** What becomes of a text that is sent while a reply is being written. */
-export function WhileWriting({ name, ready, say }: { name: string; ready: boolean; say: (onBusy: OnBusy) => void }) {
+export function WhileWriting({ doing, ready, say }: { doing: string; ready: boolean; say: (onBusy: OnBusy) => void }) {
   return (
     <p class="small while-writing">
-      <span>{name} is writing. Enter puts your message in the queue.</span>
+      <span>{doing}. Enter puts your message in the queue.</span>
       {ready && (
         <span class="ways">
           <button type="button" class="link" onClick={() => say("interrupt")}>
