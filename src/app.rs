@@ -18,7 +18,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     auth::Accounts,
     gates::casting::Casting,
-    http::{error::ApiError, metrics::ScraperToken},
+    http::{error::ApiError, metrics::ScraperToken, tool_servers::Servers},
     metrics::Metrics,
     plugins::{self, Capabilities},
     providers::{
@@ -26,6 +26,7 @@ use crate::{
         models::{ListedModel, list_models},
     },
     store::Store,
+    tools::servers::ToolServers,
     village::{
         VillageState,
         registry::{KeyState, Known, REHEARSAL},
@@ -43,6 +44,7 @@ pub struct App {
     pub village: VillageState,
     pub providers: Arc<dyn BuildsProviders>,
     pub capabilities: Capabilities,
+    pub tool_servers: Arc<ToolServers>,
     pub metrics: Arc<Metrics>,
     /// Lets a scraper in that is no Player.
     pub scraper: Option<ScraperToken>,
@@ -112,19 +114,21 @@ impl App {
     ///
     /// # Errors
     /// When the Village's actor can't be started.
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the program, made before it and named once")]
     pub async fn start(
         store: Store,
         journal: Arc<dyn Journal>,
         accounts: Accounts,
         village: VillageState,
         providers: Arc<dyn BuildsProviders>,
+        tool_servers: Arc<ToolServers>,
         counting: Counting,
         upkeep: Upkeep,
     ) -> Result<Arc<Self>, hamlet_actors::engine::NotStarted> {
         let Counting { metrics, scraper } = counting;
         let casting = Arc::new(Casting { village: village.clone(), providers: Arc::clone(&providers) });
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let capabilities = Capabilities(plugins::bundled(&village, &clock).into());
+        let capabilities = Capabilities(plugins::bundled(&village, &clock, Arc::clone(&tool_servers)).into());
         let world = World {
             journal,
             summaries: Arc::new(store.clone()),
@@ -142,6 +146,7 @@ impl App {
             village,
             providers,
             capabilities,
+            tool_servers,
             metrics,
             scraper,
             stopping: CancellationToken::new(),
@@ -187,5 +192,11 @@ impl FromRef<Arc<App>> for Capabilities {
 impl FromRef<Arc<App>> for VillageState {
     fn from_ref(app: &Arc<App>) -> Self {
         app.village.clone()
+    }
+}
+
+impl FromRef<Arc<App>> for Servers {
+    fn from_ref(app: &Arc<App>) -> Self {
+        Self(Arc::clone(&app.tool_servers))
     }
 }

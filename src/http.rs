@@ -22,6 +22,7 @@ pub mod settings;
 pub mod skills;
 mod socket;
 mod summary;
+pub mod tool_servers;
 pub mod tools;
 pub mod transcript;
 pub mod turns;
@@ -60,6 +61,7 @@ pub fn router(app: Arc<App>, rules: OriginRules) -> Router {
         .merge(provider_test::routes())
         .merge(settings::routes())
         .merge(skills::routes())
+        .merge(tool_servers::routes())
         .merge(conversations::routes())
         .merge(frames::routes())
         .merge(socket::routes())

@@ -14,7 +14,10 @@ use hamlet_actors::{
 };
 
 use crate::{
-    tools::builtin::{Toolbox, VillageReach},
+    tools::{
+        builtin::{Toolbox, VillageReach},
+        servers::ToolServers,
+    },
     village::VillageState,
 };
 use memory::Remembering;
@@ -26,12 +29,17 @@ use titles::Titles;
 pub struct Capabilities(pub Arc<[Arc<dyn Capability>]>);
 
 /// In the order in which sections of one place stand.
-pub fn bundled(village: &VillageState, clock: &Arc<dyn Clock>) -> Vec<Arc<dyn Capability>> {
+pub fn bundled(
+    village: &VillageState,
+    clock: &Arc<dyn Clock>,
+    tool_servers: Arc<ToolServers>,
+) -> Vec<Arc<dyn Capability>> {
     vec![
         Arc::new(Party),
         Arc::new(Remembering::new(Arc::new(village.store.clone()), Arc::clone(clock))),
         Arc::new(Skills::new(village.store.clone())),
         Arc::new(Toolbox::new(Arc::clone(clock), Arc::new(VillageReach(village.clone())))),
+        tool_servers,
         Arc::new(Titles::new(village.clone())),
     ]
 }

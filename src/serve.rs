@@ -23,6 +23,7 @@ use crate::{
     metrics::Metrics,
     plugins::skills::Shelf,
     store::{Store, StoreError},
+    tools::servers::ToolServers,
     vault::Vault,
     village::{
         VillageState,
@@ -106,7 +107,9 @@ impl Server {
         village.shelf.read(&store).await?;
         let journal = (setup.journal)(store.clone());
         let counting = Counting { metrics, scraper: setup.metrics_token.as_ref().map(ScraperToken::new) };
-        let app = App::start(store, journal, accounts, village, setup.providers, counting, setup.upkeep).await?;
+        let tool_servers = ToolServers::start(village.clone(), &setup.data).await?;
+        let app = App::start(store, journal, accounts, village, setup.providers, tool_servers, counting, setup.upkeep)
+            .await?;
         let router = router(Arc::clone(&app), setup.rules);
         Ok(Self { app, address, first_link, router, listener, deadline: setup.deadline })
     }
@@ -136,6 +139,8 @@ impl Server {
             tracing::warn!(left = app.deeds.len(), "what operators asked for did not come to its end");
         }
         app.engine.stop();
+        // Behind the last turn, which may still have called a tool.
+        app.tool_servers.close().await;
         // What is not purged yet is purged at the next start.
         purging.abort();
         for task in [accepting, purging] {

@@ -28,6 +28,7 @@ mod rows;
 pub mod settings;
 pub mod skills;
 pub mod summaries;
+pub mod tool_servers;
 mod writer;
 
 use std::{

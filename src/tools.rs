@@ -1,3 +1,4 @@
-//! Tools that NPCs may be granted: those that are built in.
+//! Tools beside those that the engine itself brings: built in, and of tool servers that speak MCP.
 
 pub mod builtin;
+pub mod servers;

@@ -14,6 +14,7 @@ pub mod settings;
 pub mod skill;
 mod slug;
 pub mod text;
+pub mod tool_server;
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use hamlet_actors::{
     policy::window::Said,
     ports::{
         End, ModelRequest, Provider, ProviderEvent, ProviderEvents,
-        journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Tail},
+        journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Told},
     },
     vocabulary::{ConversationId, Delta, FinishReason, ProviderId},
 };
@@ -67,11 +67,10 @@ impl Journal for Unwaited {
     fn history(
         &self,
         conversation: ConversationId,
-        after_position: i64,
         before_position: i64,
         max_chars: usize,
-    ) -> BoxFuture<'static, Result<Tail, JournalError>> {
-        self.0.history(conversation, after_position, before_position, max_chars)
+    ) -> BoxFuture<'static, Result<Told, JournalError>> {
+        self.0.history(conversation, before_position, max_chars)
     }
 
     fn sketches(

@@ -1,6 +1,6 @@
 //! The server under load in one process with its clients, and what grows with what is stored. The Provider is in the
 //! process too: no wire format is read here (`decode` measures that). Prints ratios and sizes; nothing passes or fails.
-//! `cargo bench --bench load` runs all, `cargo bench --bench load -- flat durable idle inspect wake start watchers fanout` a
+//! `cargo bench --bench load` runs all, `cargo bench --bench load -- flat durable idle inspect wake overhead start watchers fanout` a
 //! part.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench that fails, fails, and prints what it found")]
 
@@ -8,6 +8,7 @@ mod durable;
 mod flat;
 mod idle;
 mod inspect;
+mod overhead;
 mod served;
 mod start;
 mod wake;
@@ -38,6 +39,9 @@ fn main() {
         }
         if wanted("wake") {
             wake::by_history().await;
+        }
+        if wanted("overhead") {
+            overhead::by_history().await;
         }
         if wanted("start") {
             start::by_conversations().await;

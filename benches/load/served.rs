@@ -119,6 +119,12 @@ impl Served {
         send.header("accept", "application/json").send().await.unwrap().error_for_status().unwrap();
     }
 
+    /// Says something, and answers the turn's stream.
+    pub async fn turn(&self, conversation: &str) -> reqwest::Response {
+        let send = self.post(&format!("/api/conversations/{conversation}/messages"), &json!({"text": "Go on"}));
+        send.header("accept", "text/event-stream").send().await.unwrap().error_for_status().unwrap()
+    }
+
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -11,7 +11,7 @@ use crate::{
     store::{Store, StoreError},
     village::{
         grants::GrantsRefusal, memory::MemoryRefusal, npc::NpcRefusal, provider::ProviderRefusal,
-        resolve::ResolveRefusal, skill::SkillRefusal, text::Invalid,
+        resolve::ResolveRefusal, skill::SkillRefusal, text::Invalid, tool_server::ToolServerRefusal,
     },
 };
 
@@ -85,6 +85,20 @@ impl From<SkillRefusal> for ApiError {
             SkillRefusal::AdminsOnly | SkillRefusal::NotYours(_) => ErrorCode::Forbidden,
         };
         Self::new(code, sentence(&refusal))
+    }
+}
+
+impl From<ToolServerRefusal> for ApiError {
+    fn from(refusal: ToolServerRefusal) -> Self {
+        match &refusal {
+            ToolServerRefusal::Invalid(invalid) => invalid.clone().into(),
+            ToolServerRefusal::Misfit { name, .. } => Self::invalid(sentence(&refusal)).with(json!({"name": name})),
+            ToolServerRefusal::HeadersWouldMove => Self::invalid(sentence(&refusal)).with(json!({"field": "headers"})),
+            ToolServerRefusal::NameTaken(_) | ToolServerRefusal::Full | ToolServerRefusal::Unopenable => {
+                Self::new(ErrorCode::Conflict, sentence(&refusal))
+            }
+            ToolServerRefusal::Vault(error) => Self::internal(error),
+        }
     }
 }
 

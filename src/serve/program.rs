@@ -210,8 +210,9 @@ async fn who_answers(village: &VillageState) -> Result<String, ServeError> {
 
 /// Logs go to stderr; what the program tells its user goes to stdout.
 fn log(config: &Config) {
-    // ractor tells of each actor's life at info.
-    let filter = EnvFilter::try_new(format!("ractor=warn,{}", config.log)).unwrap_or_else(|_| EnvFilter::new("info"));
+    // ractor tells of each actor's life at info; rmcp writes addresses with their keys, and what matters is told here.
+    let filter =
+        EnvFilter::try_new(format!("ractor=warn,rmcp=off,{}", config.log)).unwrap_or_else(|_| EnvFilter::new("info"));
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(io::stderr().is_terminal())

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use hamlet_actors::{
     policy::said::Said,
-    ports::journal::Tail,
+    ports::journal::Told,
     vocabulary::{Author, AuthorKind, ConversationId, MessageId, Role},
 };
 use rusqlite::{Connection, Row};
 
-use super::{StoreError, rows};
+use super::{StoreError, rows, summaries};
 
 /// Characters that an extract needs of a Message.
 const SKETCH: usize = 1_000;
@@ -23,22 +23,23 @@ const SAID: &str = "m.status NOT IN ('superseded', 'withdrawn', 'queued', 'runni
 /// In the JSON of Parts, wherever a call is among them; in a text its quotation marks are escaped.
 const TOOL_CALL: &str = "\"tool-call\"";
 
-/// The newest whole exchanges between two places, both exclusive, oldest first, of at most `max_chars` characters in all;
-/// and the newest Message whatever its length.
-pub fn tail(
+/// The newest summary that ends before a place, and the newest whole exchanges behind it, of at most `max_chars` characters
+/// in all, the last Message whatever its length.
+pub fn told(
     conn: &Connection,
     conversation: ConversationId,
-    after: i64,
     before: i64,
     max_chars: usize,
-) -> Result<Tail, StoreError> {
+) -> Result<Told, StoreError> {
+    let summary = summaries::newest(conn, conversation, before)?;
+    let after = summary.as_ref().map_or(-1, |summary| summary.through_position);
     let sql = format!(
         "SELECT {COLUMNS} FROM messages m WHERE m.conversation_key = (SELECT key FROM conversations WHERE id = ?1) \
          AND m.position > ?2 AND m.position < ?3 AND {SAID} ORDER BY m.position DESC"
     );
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query((conversation.0.as_bytes(), after, before))?;
-    let mut tail = Tail::default();
+    let mut tail = Told { summary, ..Told::default() };
     let mut chars = 0;
     while let Some(row) = rows.next()? {
         let one = retold(row)?;

@@ -10,9 +10,9 @@ use hamlet_actors::{
     policy::said::Said,
     ports::{
         Kept, PromptRecord, Prompts, Summaries, SummaryDraft,
-        journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Tail, Write},
+        journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Told, Write},
     },
-    vocabulary::{ConversationId, MessageId, Summary, Timestamp},
+    vocabulary::{ConversationId, MessageId, Timestamp},
 };
 use rusqlite::Connection;
 
@@ -221,14 +221,13 @@ impl Journal for Store {
     fn history(
         &self,
         conversation: ConversationId,
-        after_position: i64,
         before_position: i64,
         max_chars: usize,
-    ) -> BoxFuture<'static, Result<Tail, JournalError>> {
+    ) -> BoxFuture<'static, Result<Told, JournalError>> {
         let store = self.clone();
         Box::pin(async move {
             store
-                .read(move |conn| history::tail(conn, conversation, after_position, before_position, max_chars))
+                .read(move |conn| history::told(conn, conversation, before_position, max_chars))
                 .await
                 .map_err(journal_error)
         })
@@ -252,17 +251,6 @@ impl Journal for Store {
 }
 
 impl Summaries for Store {
-    fn newest(
-        &self,
-        conversation: ConversationId,
-        before_position: i64,
-    ) -> BoxFuture<'static, Result<Option<Summary>, JournalError>> {
-        let store = self.clone();
-        Box::pin(async move {
-            store.read(move |conn| summaries::newest(conn, conversation, before_position)).await.map_err(journal_error)
-        })
-    }
-
     fn keep(
         &self,
         conversation: ConversationId,

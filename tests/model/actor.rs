@@ -8,10 +8,10 @@ use std::{
 };
 
 use hamlet_actors::{
-    conversation::{Begin, Conversation, Effect, QueueChange, Select, Ticket},
+    conversation::{Begin, Conversation, Effect, Question, QueueChange, Select, Ticket},
     policy::outcome::Ending,
     ports::journal::{Batch, Claimed, JournalError, Leftover, Queued},
-    vocabulary::{ConversationId, Delta, TurnId, merge},
+    vocabulary::{ConversationId, Delta, ToolCall, TurnId, merge},
 };
 
 /// Something asked of the Conversation, so that it can be asked again of its next instance.
@@ -44,6 +44,8 @@ pub enum Report {
 pub struct Task {
     pub turn: TurnId,
     pub question: Option<Arc<str>>,
+    /// What the turn was begun with, or steered by last.
+    pub planned: Option<Arc<str>>,
     pub before_position: i64,
     pub released: bool,
     pub cancelled: Option<Ending>,
@@ -52,6 +54,8 @@ pub struct Task {
     pub buffer: Vec<Delta>,
     /// It has said its last word.
     pub over: bool,
+    /// Of a task that runs calls: those that have no result yet.
+    pub calls: Option<Vec<ToolCall>>,
 }
 
 pub struct Actor {
@@ -96,10 +100,14 @@ impl Actor {
         (actor, effects)
     }
 
-    /// As `Awake::plan_of`: a further step is asked as the one before, with another question.
-    pub fn plan_of(&mut self, turn: TurnId, steered: Option<Arc<str>>) -> Option<Option<Arc<str>>> {
-        if let Some(question) = steered {
-            return self.task.as_ref().is_some_and(|task| task.turn == turn).then_some(Some(question));
+    /// A further step is asked as the one before, with another question; None: it is in the history.
+    pub fn plan_of(&mut self, turn: TurnId, question: Question) -> Option<Option<Arc<str>>> {
+        if let Some(task) = self.task.as_ref().filter(|task| task.turn == turn) {
+            return Some(match question {
+                Question::Planned => task.planned.clone(),
+                Question::Said(text) => Some(text),
+                Question::InHistory | Question::Passed => None,
+            });
         }
         self.plans.remove(&turn).or_else(|| self.planned.take().map(Some))
     }
@@ -116,6 +124,7 @@ impl Task {
     pub fn new(turn: TurnId, question: Option<Arc<str>>, before_position: i64) -> Self {
         Self {
             turn,
+            planned: question.clone(),
             question,
             before_position,
             released: false,
@@ -123,7 +132,13 @@ impl Task {
             gate_open: true,
             buffer: Vec::new(),
             over: false,
+            calls: None,
         }
+    }
+
+    /// One that runs these.
+    pub fn running(turn: TurnId, calls: Vec<ToolCall>) -> Self {
+        Self { released: true, calls: Some(calls), ..Self::new(turn, None, 0) }
     }
 
     pub fn decode(&mut self, delta: Delta) {

@@ -114,6 +114,14 @@ pub enum How {
     Panicked,
     TooLong,
     Unreadable,
+    /// The answer made a call, which may run, needs a yes, or does not fit. As `Complete` where calls run.
+    Calls {
+        ruling: u8,
+    },
+    /// A call hands over to somebody, who can answer or not. As `Complete` where no calls run.
+    HandsOver {
+        can: bool,
+    },
     /// As it was asked to; as `Complete` when nobody asked.
     AsAsked,
 }
@@ -217,6 +225,8 @@ fn how() -> impl Strategy<Value = How> {
     prop_oneof![
         14 => Just(How::Complete),
         6 => Just(How::AsAsked),
+        8 => (0..4u8).prop_map(|ruling| How::Calls { ruling }),
+        3 => prop::bool::weighted(0.8).prop_map(|can| How::HandsOver { can }),
         1 => select(vec![How::CutByLength, How::Filtered, How::Truncated, How::Failed]),
         1 => select(vec![How::Panicked, How::TooLong, How::Unreadable]),
     ]

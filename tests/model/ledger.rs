@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use hamlet_actors::{
     ports::journal::{Batch, NewMessage, Write},
-    vocabulary::{Body, Delta, MessageId, MessageStatus, Part, Role, TurnId},
+    vocabulary::{Body, CallState, Delta, MessageId, MessageStatus, Part, Role, ToolCall, TurnId},
 };
 
 use crate::broken::{Broken, Checked, ensure};
@@ -144,6 +144,26 @@ impl Ledger {
         let branches = !row.supersedes.is_empty();
         let question = Question { text: row.body.text(), position: row.position, branches };
         self.questions.insert(row.turn_id, question);
+    }
+
+    /// No tool starts before its call is committed as running.
+    pub fn check_marked(&self, turn: TurnId, calls: &[ToolCall]) -> Checked {
+        let kept = self.writing.get(&turn).and_then(|reply| self.kept.get(reply));
+        for call in calls {
+            let stored = kept.is_some_and(|body| body.parts.contains(&Part::ToolCall(call.clone())));
+            ensure!(stored, "{call:?} runs, and stored is {kept:?}");
+            let marked = matches!(call.state, CallState::Running | CallState::AwaitingApproval);
+            ensure!(marked, "{call:?} runs without a mark");
+        }
+        Ok(())
+    }
+
+    /// No step follows before the results are committed.
+    pub fn check_answered(&self, turn: TurnId) -> Checked {
+        let kept = self.writing.get(&turn).and_then(|reply| self.kept.get(reply));
+        let open = kept.map(Body::open_calls).unwrap_or_default();
+        ensure!(open.is_empty(), "a step follows while {open:?} have no result in the store");
+        Ok(())
     }
 
     /// A reply as it is stored in the end, against what was said and what was taken.

@@ -26,14 +26,17 @@ impl World {
                 }
                 Effect::Submit { batch, owed } => self.submitted(number, batch, owed)?,
                 Effect::Prepare { turn, before_position, question, progress: _ } => {
-                    let steered = match question {
-                        Question::Said(text) => Some(text),
-                        _ => None,
-                    };
-                    let Some(question) = actor.plan_of(turn, steered) else {
+                    let (known, planned) =
+                        (question.clone(), actor.task.as_ref().and_then(|task| task.planned.clone()));
+                    let Some(question) = actor.plan_of(turn, question) else {
                         return Err(Broken(format!("turn {turn} was admitted without a plan")));
                     };
-                    actor.task = Some(Task::new(turn, question, before_position));
+                    let mut task = Task::new(turn, question, before_position);
+                    if matches!(known, Question::InHistory | Question::Passed) {
+                        task.planned = planned;
+                        self.ledger.check_answered(turn)?;
+                    }
+                    actor.task = Some(task);
                     if actor.shutting_down {
                         actor.cancel(Ending::ShutDown);
                     }
@@ -69,10 +72,15 @@ impl World {
                 }
                 // What the next request is told is not what this is about.
                 Effect::Recall(_) | Effect::ForgetWindow | Effect::Reflect { .. } => {}
-                // No answer of this Provider makes calls.
-                Effect::RunCalls { .. } | Effect::Decide { .. } => {
-                    return Err(Broken("calls are run that nobody made".to_owned()));
+                Effect::RunCalls { turn, calls, progress: _ } => {
+                    self.ledger.check_marked(turn, &calls)?;
+                    let planned = actor.task.as_ref().and_then(|task| task.planned.clone());
+                    actor.task = Some(Task { planned, ..Task::running(turn, calls) });
+                    if actor.shutting_down {
+                        actor.cancel(Ending::ShutDown);
+                    }
                 }
+                Effect::Decide { .. } => return Err(Broken("nobody said yes or no".to_owned())),
                 Effect::Taken(turn) => {
                     if let Some(task) = actor.task.as_mut().filter(|task| task.turn == turn) {
                         task.gate_open = true;
@@ -131,6 +139,9 @@ impl World {
             return Ok(());
         }
         task.released = true;
+        if task.question.is_none() {
+            return Ok(());
+        }
         let Some(asked) = self.ledger.questions.get(&turn) else { return Ok(()) };
         ensure!(
             task.question.as_deref() == Some(asked.text.as_str()),

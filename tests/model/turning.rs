@@ -1,10 +1,16 @@
 //! The turn's task, and the search for who answers what waits.
 
 use hamlet_actors::{
-    conversation::{Cast, Event, OnBusy},
-    policy::outcome::Ending,
+    conversation::{Cast, Event, OnBusy, event::Pass},
+    policy::{
+        calls::{Judged, Ruling},
+        outcome::{Ending, answered_call},
+    },
     ports::{End, ProviderFailure},
-    vocabulary::{CallDelta, Delta, ErrorCode, ErrorKind, FinishReason, Hop, MessageError, Opaque, TurnId, Usage},
+    vocabulary::{
+        CallDelta, Delta, ErrorCode, ErrorKind, FinishReason, Hop, MessageError, MessageId, NpcId, Opaque, ToolCall,
+        TurnId, Usage,
+    },
 };
 
 use crate::{
@@ -27,7 +33,7 @@ impl World {
         self.store_and_hear().await
     }
 
-    /// The Provider sends something. One report is on its way at a time; what comes meanwhile waits in the task.
+    /// The Provider, or a tool, sends something. One report is on its way at a time; what comes meanwhile waits in the task.
     pub async fn speak(&mut self, speech: Speech) -> Checked {
         let n = self.number();
         let Some((number, actor)) = self.actors.iter_mut().find(|(_, actor)| speaks(actor.task.as_ref())) else {
@@ -36,12 +42,18 @@ impl World {
         let number = *number;
         let Some(task) = actor.task.as_mut() else { return Ok(()) };
         let turn = task.turn;
-        task.decode(delta(speech, n));
+        match &mut task.calls {
+            None => task.decode(delta(speech, n)),
+            Some(calls) => {
+                let Some(call) = calls.pop() else { return Ok(()) };
+                answer(call).into_iter().for_each(|delta| task.decode(delta));
+            }
+        }
         if !std::mem::replace(&mut task.gate_open, false) {
             return Ok(());
         }
         let deltas = std::mem::take(&mut task.buffer);
-        self.tell(format!("the Provider of turn {turn} (actor {number}): {}", short(&deltas)));
+        self.tell(format!("turn {turn} (actor {number}) reports: {}", short(&deltas)));
         self.ledger.spoke(turn, &deltas);
         let now = self.at();
         self.give(number, Event::DeltasArrived { turn, deltas, now }).await
@@ -49,25 +61,43 @@ impl World {
 
     /// The first task that can come to its end does.
     pub async fn end(&mut self, how: How) -> Checked {
-        let ending = |task: &Task| match (task.released, &task.cancelled, how) {
-            _ if task.over => None,
-            (_, Some(asked), How::AsAsked) => Some(asked.clone()),
-            (_, _, How::Panicked) | (true, _, _) => Some(ending(how)),
-            // Nothing was asked of the Provider yet.
-            (false, _, _) => None,
+        let n = self.number();
+        let ending = |task: &mut Task| {
+            let asked = match (task.released, &task.cancelled, how) {
+                _ if task.over => return None,
+                (_, Some(asked), How::AsAsked) => return Some((asked.clone(), None)),
+                (_, _, How::Panicked) => return Some((Ending::Panicked, None)),
+                // Nothing was asked of the Provider yet.
+                (false, _, _) => return None,
+                (true, _, how) => how,
+            };
+            Some(match task.calls.take() {
+                Some(calls) => called(task, calls, asked),
+                None => (answered(task, asked, n), None),
+            })
         };
         let found = self.actors.iter_mut().find_map(|(number, actor)| {
             let task = actor.task.as_mut()?;
-            let ending = ending(task)?;
+            let (ending, handed) = ending(task)?;
             task.over = true;
-            Some((*number, task.turn, std::mem::take(&mut task.buffer), ending))
+            Some((*number, task.turn, std::mem::take(&mut task.buffer), ending, handed))
         });
-        let Some((number, turn, tail, ending)) = found else { return Ok(()) };
-        self.tell(format!("turn {turn} (actor {number}) ends: {}, with {}", ending.name(), short(&tail)));
+        let Some((number, turn, tail, ending, handed)) = found else { return Ok(()) };
+        self.tell(format!("turn {turn} (actor {number}) ends a task: {}, with {}", ending.name(), short(&tail)));
         self.ledger.spoke(turn, &tail);
         let usage = matches!(ending, Ending::Provider(_)).then(usage);
+        let pass = handed.map(|(call, can)| {
+            Box::new(Pass {
+                call: Some(call),
+                to: NpcId::generate(),
+                to_name: "Bo".to_owned(),
+                message: "Go on.".to_owned(),
+                reply: MessageId::generate(),
+                cast: if can { Ok(self.cast()) } else { Err(nobody()) },
+            })
+        });
         let now = self.at();
-        self.give(number, Event::TurnEnded { turn, tail, usage, ending, pass: None, now }).await
+        self.give(number, Event::TurnEnded { turn, tail, usage, ending, pass, now }).await
     }
 
     /// Whoever was over long ago says something once more.
@@ -121,6 +151,40 @@ impl World {
     }
 }
 
+/// How the calls of an answer end: each has its result, but one that hands over.
+fn called(task: &mut Task, mut calls: Vec<ToolCall>, how: How) -> (Ending, Option<(String, bool)>) {
+    let handed = match how {
+        How::HandsOver { can } => calls.pop().map(|call| (call.tool_call_id, can)),
+        _ => None,
+    };
+    match how {
+        How::Complete | How::AsAsked | How::Calls { .. } | How::HandsOver { .. } => {
+            calls.into_iter().flat_map(answer).for_each(|delta| task.decode(delta));
+            (Ending::Called, handed)
+        }
+        // What runs is cut.
+        how => (ending(how), None),
+    }
+}
+
+/// How an answer ends: with a call that is ruled on, or otherwise.
+fn answered(task: &mut Task, how: How, n: u64) -> Ending {
+    let How::Calls { ruling } = how else { return ending(how) };
+    let id = format!("made-{n}");
+    let arguments = format!("{{\"n\": {n}}}");
+    task.decode(Delta::Call(CallDelta { id: id.clone(), name: "look".to_owned(), arguments, closed: true }));
+    let ruling = match ruling {
+        0 | 1 => Ruling::Run,
+        2 => Ruling::Ask,
+        _ => Ruling::Misfit("not run: it does not fit".to_owned()),
+    };
+    Ending::Calls(FinishReason::ToolCalls, vec![Judged { call_id: id, ruling }])
+}
+
+fn answer(call: ToolCall) -> [Delta; 2] {
+    answered_call(call, "seen".into(), false)
+}
+
 fn speaks(task: Option<&Task>) -> bool {
     task.is_some_and(|task| task.released && !task.over && task.cancelled.is_none())
 }
@@ -142,7 +206,7 @@ fn delta(speech: Speech, n: u64) -> Delta {
 fn ending(how: How) -> Ending {
     let complete = |reason| Ending::Provider(End::Complete(reason));
     match how {
-        How::Complete | How::AsAsked => complete(FinishReason::Stop),
+        How::Complete | How::AsAsked | How::Calls { .. } | How::HandsOver { .. } => complete(FinishReason::Stop),
         How::CutByLength => complete(FinishReason::Length),
         How::Filtered => complete(FinishReason::ContentFilter),
         How::Truncated => Ending::Provider(End::Truncated),

@@ -13,4 +13,5 @@ mod regenerate;
 mod summary;
 mod supervision;
 mod talk;
+mod titles;
 mod tools;

@@ -6,7 +6,7 @@ use hamlet_actors::{
     ports::RequestItem,
     vocabulary::{MessageStatus, Summary, SummaryMaker},
 };
-use hamlet_test_support::TestVillage;
+use hamlet_test_support::{ScriptedProvider, TestVillage};
 
 /// One exchange, some 100 characters a side: 50 tokens.
 async fn exchange(village: &TestVillage, n: usize) {
@@ -107,4 +107,62 @@ async fn a_version_that_covers_what_was_left_is_out_of_use_and_the_one_before_co
         [(2, false), (1, true)]
     );
     assert_eq!(&now[1].0, before);
+}
+
+#[tokio::test]
+async fn a_summary_is_made_ahead_of_need_by_the_utility_model_and_the_next_turn_begins_behind_it() {
+    let village = TestVillage::new().await;
+    let small = ScriptedProvider::new();
+    village.planner.limit_window(400);
+    village.planner.ask_for_work(&small);
+    let minutes = small.expect();
+    let mut n = 0;
+    while small.times_asked() == 0 {
+        exchange(&village, n).await;
+        n += 1;
+        assert!(n < 20, "no summary was asked for");
+        tokio::task::yield_now().await;
+    }
+    let asked = small.asked(0).await;
+    assert!(asked.system.contains("between Pia, Ada"), "{}", asked.system);
+    assert!(format!("{:?}", asked.items).contains("Pia: Question 0."));
+    assert_eq!(kept(&village).await, [], "nobody waited for it");
+    minutes.text("Pia asked things.");
+    minutes.finish();
+    let kept = loop {
+        match kept(&village).await.pop() {
+            Some((summary, _)) => break summary,
+            None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+        }
+    };
+    assert_eq!((kept.made_by, kept.text.as_str()), (SummaryMaker::Model, "Pia asked things."));
+    exchange(&village, n).await;
+    let next = village.provider.asked(n).await;
+    assert!(next.system.ends_with("Pia asked things."), "{}", next.system);
+    assert_eq!(first_words(&next.items), format!("Question {}.", (kept.through_position + 1) / 2));
+}
+
+#[tokio::test]
+async fn a_summary_that_comes_too_late_is_not_kept() {
+    let village = TestVillage::new().await;
+    let small = ScriptedProvider::new();
+    village.planner.limit_window(400);
+    village.planner.ask_for_work(&small);
+    let minutes = small.expect();
+    let mut n = 0;
+    while kept(&village).await.is_empty() {
+        exchange(&village, n).await;
+        n += 1;
+    }
+    assert_eq!(small.times_asked(), 1, "one at a time");
+    minutes.text("Old news.");
+    minutes.finish();
+    // Its task is over when the next one is asked for.
+    let next = small.expect();
+    while small.times_asked() < 2 {
+        exchange(&village, n).await;
+        n += 1;
+    }
+    drop(next);
+    assert!(kept(&village).await.iter().all(|(summary, _)| summary.made_by == SummaryMaker::Extract));
 }

@@ -144,3 +144,20 @@ async fn promise_6_a_reader_that_finds_nobody_awake_stops_before_what_runs() {
     // Start, Part and finish of the Player's Message; the reply's start comes from the log.
     assert_eq!((settled, last_seq), (begun.cursor + 3, begun.cursor + 4));
 }
+
+#[tokio::test]
+async fn a_newcomer_is_told_what_was_said_from_its_joining_on() {
+    let village = TestVillage::new().await;
+    for _ in 0..2 {
+        let script = village.provider.expect();
+        script.text("Yes.");
+        script.finish();
+        let begun = village.say("Is it?").await;
+        village.ended(begun.message).await;
+    }
+    village.planner.know_from(2);
+    let script = village.provider.expect();
+    script.finish();
+    village.say("And now?").await;
+    assert_eq!(village.provider.asked(2).await.items.len(), 3);
+}

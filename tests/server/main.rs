@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what helps a test may fail it")]
 
 mod admin;
+mod calls;
 mod cursor;
 mod full;
 mod gates;

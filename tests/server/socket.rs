@@ -186,9 +186,12 @@ async fn what_cannot_be_read_or_is_not_leased_is_answered_and_the_socket_goes_on
         let told = socket.ask(json!({"op": op, "requestId": "1"})).await;
         assert_eq!((&told["status"], &told["error"]["code"]), (&json!(400), &json!("INVALID_BODY")));
     }
-    for op in ["toolResult", "approve"] {
-        let told = socket.ask(json!({"op": op, "requestId": "2", "toolCallId": "c", "clientId": "tab"})).await;
-        assert_eq!((&told["status"], &told["error"]["code"]), (&json!(409), &json!("NOT_LEASED")));
+    for (body, code) in [
+        (json!({"op": "toolResult", "requestId": "2", "toolCallId": "c", "clientId": "tab"}), "NOT_LEASED"),
+        (json!({"op": "approve", "requestId": "2", "toolCallId": "c", "decision": "deny"}), "NOT_AWAITING"),
+    ] {
+        let told = socket.ask(body).await;
+        assert_eq!((&told["status"], &told["error"]["code"]), (&json!(409), &json!(code)));
     }
     let script = server.provider.expect();
     assert_eq!(socket.ask(json!({"op": "turn", "requestId": "3", "text": "Hi"})).await["status"], 202);

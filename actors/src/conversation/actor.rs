@@ -218,7 +218,8 @@ impl ConversationActor {
                     self.ports.journal.submit(batch, Box::new(done));
                 }
                 Effect::Prepare { turn, before_position, question, progress } => {
-                    let (running, plan) = (awake.running.take(), awake.plan_of(turn));
+                    let plan = awake.plan_of(turn);
+                    let running = awake.running.take();
                     let step = self.bench(myself, awake).step(running, plan, turn, before_position, question, progress);
                     awake.running = Some(step.ok_or("a turn without a plan was admitted")?);
                     awake.end_if_shutting_down();
@@ -340,7 +341,11 @@ impl ConversationActor {
 
 impl Awake {
     /// How a turn that begins is asked: as the gates, or the search for who answers, left it.
+    /// None for one that runs: what is planned then is another's.
     fn plan_of(&mut self, turn: TurnId) -> Option<Box<TurnPlan>> {
+        if self.of_turn(turn).is_some() {
+            return None;
+        }
         self.plans.remove(&turn).or_else(|| self.planned.take())
     }
 

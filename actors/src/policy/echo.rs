@@ -46,6 +46,10 @@ impl Echo {
         self.finish()
     }
 
+    pub fn is_holding(&self) -> bool {
+        !self.over && !self.held.is_empty()
+    }
+
     /// The text is over, or something else follows: what was held is shown, unless it is the label.
     pub fn finish(&mut self) -> String {
         if std::mem::replace(&mut self.over, true) {

@@ -8,7 +8,7 @@ use crate::{
     policy::window::Said,
     vocabulary::{
         Author, Body, ConversationId, FinishReason, Hop, MessageError, MessageId, MessageStatus, NpcId, Part, Piece,
-        PlayerId, Role, Timestamp, TurnId, Usage,
+        PlayerId, Role, Summary, Timestamp, TurnId, Usage,
     },
 };
 
@@ -22,15 +22,14 @@ pub trait Journal: Send + Sync + 'static {
     /// refused, and ends what that one left running, with `cause` as the stored reason.
     fn claim(&self, conversation: ConversationId, cause: Leftover, done: Done<Claimed>);
 
-    /// What was said between two places, both exclusive, oldest first: the newest whole exchanges of at most `max_chars`
-    /// characters together, and the newest one whatever its length.
+    /// What was said before a place, from one read: the newest summary in use that ends before it, and word by word the
+    /// newest whole exchanges behind that, of at most `max_chars` characters together, the last one whatever its length.
     fn history(
         &self,
         conversation: ConversationId,
-        after_position: i64,
         before_position: i64,
         max_chars: usize,
-    ) -> BoxFuture<'static, Result<Tail, JournalError>>;
+    ) -> BoxFuture<'static, Result<Told, JournalError>>;
 
     /// The first `limit` Messages that were said between two places, both exclusive, oldest first; of each only so much
     /// text as an extract needs.
@@ -43,11 +42,13 @@ pub trait Journal: Send + Sync + 'static {
     ) -> BoxFuture<'static, Result<Vec<Said>, JournalError>>;
 }
 
-/// The newest part of what was said.
+/// What a model may be told of what was said.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tail {
+pub struct Told {
+    pub summary: Option<Summary>,
+    /// Oldest first.
     pub said: Vec<Arc<Said>>,
-    /// Whether there is more before it.
+    /// Whether something lies between the two.
     pub cut: bool,
 }
 

@@ -7,13 +7,6 @@ use super::journal::JournalError;
 use crate::vocabulary::{ConversationId, MessageId, Summary, SummaryMaker};
 
 pub trait Summaries: Send + Sync + 'static {
-    /// The newest version in use that ends before this place.
-    fn newest(
-        &self,
-        conversation: ConversationId,
-        before_position: i64,
-    ) -> BoxFuture<'static, Result<Option<Summary>, JournalError>>;
-
     /// Stores another version. Answers once it is durable.
     fn keep(&self, conversation: ConversationId, draft: SummaryDraft)
     -> BoxFuture<'static, Result<Kept, JournalError>>;

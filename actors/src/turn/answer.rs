@@ -42,9 +42,9 @@ impl Answer {
     pub fn pass(&mut self, delta: Delta) -> impl Iterator<Item = Delta> {
         let (first, second) = match delta {
             Delta::Text(text) => (Some(Delta::Text(self.echo.push(text))), None),
-            // A thought before the words is no word.
-            Delta::Reasoning(text) => (None, Some(Delta::Reasoning(text))),
-            Delta::Opaque(opaque) => (None, Some(Delta::Opaque(opaque))),
+            // A thought before the words is no word; one behind them follows what was held of them.
+            Delta::Reasoning(text) => (self.held(), Some(Delta::Reasoning(text))),
+            Delta::Opaque(opaque) => (self.held(), Some(Delta::Opaque(opaque))),
             Delta::Call(call) => {
                 let call = self.own(call);
                 self.calls.place(Delta::Call(call.clone()));
@@ -54,6 +54,10 @@ impl Answer {
         };
         let shown = |delta: &Delta| !matches!(delta, Delta::Text(text) if text.is_empty());
         [first, second].into_iter().flatten().filter(shown)
+    }
+
+    fn held(&mut self) -> Option<Delta> {
+        self.echo.is_holding().then(|| Delta::Text(self.echo.finish()))
     }
 
     /// What was withheld and is shown after all.

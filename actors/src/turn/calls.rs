@@ -44,50 +44,58 @@ enum Came {
 }
 
 impl CallsTask {
+    /// Runs the calls to their end and reports it, whatever that end is.
     pub async fn run(self) {
-        let Self { task, mut watching, gathered, calls, mut decisions } = self;
-        let mut running = FuturesUnordered::new();
-        for (place, call) in calls.into_iter().enumerate() {
-            let decision = decisions.remove(&call.tool_call_id);
-            running.push(answered(&task, &gathered, place, call, decision));
-        }
-        let reports = task.reports();
+        let Self { task, watching, gathered, calls, decisions } = self;
         let mut buffer = Buffer::default();
-        let mut passing: Vec<(usize, ToolCall, Handoff)> = Vec::new();
-        let stopped = loop {
-            if !buffer.is_empty() && reports.gate.pass() && !reports.send(buffer.take()) {
-                break Some(Ending::Aborted);
-            }
-            tokio::select! {
-                biased;
-                ending = watching.ended() => break Some(ending),
-                () = reports.gate.opened(), if !buffer.is_empty() => {}
-                came = running.next() => match came {
-                    Some(Came::Answer(deltas)) => buffer.extend(deltas),
-                    Some(Came::HandOver(place, call, handoff)) => passing.push((place, call, handoff)),
-                    Some(Came::Denied) => {}
-                    None => break None,
-                }
-            }
-        };
-        drop(running);
-        passing.sort_by_key(|(place, ..)| *place);
-        let mut passing = passing.into_iter();
-        let first = passing.next();
-        for (_, call, _) in passing {
-            let why = "not handed over: another hand-over of the same step went first";
-            buffer.extend(closed_call(call, why));
-        }
-        let over = match (stopped, first) {
-            (Some(ending), _) => Over { ending, pass: None },
-            (None, None) => Over { ending: Ending::Called, pass: None },
-            (None, Some((_, call, handoff))) => tokio::select! {
-                biased;
-                ending = watching.ended() => Over { ending, pass: None },
-                pass = passed(&task, Some(call.tool_call_id), handoff) => Over { ending: Ending::Called, pass: Some(pass) },
-            },
-        };
+        let running = AssertUnwindSafe(run_all(&task, &gathered, calls, decisions, watching, &mut buffer));
+        let over = running.catch_unwind().await.unwrap_or(Over { ending: Ending::Panicked, pass: None });
         task.report(buffer, over, None);
+    }
+}
+
+async fn run_all(
+    task: &Task,
+    gathered: &Gathered,
+    calls: Vec<ToolCall>,
+    mut decisions: HashMap<String, oneshot::Receiver<Decision>>,
+    mut watching: Watching,
+    buffer: &mut Buffer,
+) -> Over {
+    let mut running = FuturesUnordered::new();
+    for (place, call) in calls.into_iter().enumerate() {
+        let decision = decisions.remove(&call.tool_call_id);
+        running.push(answered(task, gathered, place, call, decision));
+    }
+    let reports = task.reports();
+    let mut passing: Vec<(usize, ToolCall, Handoff)> = Vec::new();
+    loop {
+        if !buffer.is_empty() && reports.gate.pass() && !reports.send(buffer.take()) {
+            return Over { ending: Ending::Aborted, pass: None };
+        }
+        tokio::select! {
+            biased;
+            ending = watching.ended() => return Over { ending, pass: None },
+            () = reports.gate.opened(), if !buffer.is_empty() => {}
+            came = running.next() => match came {
+                Some(Came::Answer(deltas)) => buffer.extend(deltas),
+                Some(Came::HandOver(place, call, handoff)) => passing.push((place, call, handoff)),
+                Some(Came::Denied) => {}
+                None => break,
+            }
+        }
+    }
+    passing.sort_by_key(|(place, ..)| *place);
+    let mut passing = passing.into_iter();
+    let first = passing.next();
+    for (_, call, _) in passing {
+        buffer.extend(closed_call(call, "not handed over: another hand-over of the same step went first"));
+    }
+    let Some((_, call, handoff)) = first else { return Over { ending: Ending::Called, pass: None } };
+    tokio::select! {
+        biased;
+        ending = watching.ended() => Over { ending, pass: None },
+        pass = passed(task, Some(call.tool_call_id), handoff) => Over { ending: Ending::Called, pass: Some(pass) },
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     },
     ports::{
         Kept, ModelRequest, PromptRecord, Recipe, SummaryDraft,
-        journal::{JournalError, Tail},
+        journal::{JournalError, Told},
         prompts::runs,
     },
     village::Recent,
@@ -87,10 +87,8 @@ async fn fitted(site: &Site, before_position: i64, keeping: Keeping) -> Result<O
 /// From the store; and whether something lies between the summary and what was read.
 async fn read(site: &Site, before_position: i64, budget_tokens: usize) -> Result<(Recent, bool), JournalError> {
     let ports = &site.ports;
-    let summary = ports.summaries.newest(site.conversation, before_position).await?;
-    let after = summary.as_ref().map_or(-1, |summary| summary.through_position);
     let chars = budget_tokens.saturating_mul(CHARS_PER_TOKEN);
-    let Tail { said, cut } = ports.journal.history(site.conversation, after, before_position, chars).await?;
+    let Told { summary, said, cut } = ports.journal.history(site.conversation, before_position, chars).await?;
     Ok((Recent { summary: summary.map(Arc::new), window: Window::of(said) }, cut))
 }
 

@@ -178,7 +178,7 @@ async fn stream(
     let reports: Reports = task.reports();
     let echo = if task.site.plan.in_party() { Echo::of(&task.site.plan.npc.name) } else { Echo::none() };
     let mut answer = Answer::after(&task.site.progress, echo);
-    let mut bytes = 0;
+    let mut bytes = task.site.progress.said.as_ref().map_or(0, |said| said.chars);
     watch.ask();
     loop {
         if !buffer.is_empty() && reports.gate.pass() && !reports.send_timed(buffer.take(), watch) {

@@ -22,10 +22,13 @@ use crate::{
     auth::{Admin, PlayerRole, Who},
     http::{
         error::{self, ApiError},
-        grants, memories, npcs, providers, settings, skills, tools,
+        grants, memories, npcs, providers, settings, skills,
+        tool_servers::{self, Servers},
+        tools,
     },
     plugins::{Capabilities, bundled, skills::Shelf},
     store::Store,
+    tools::servers::ToolServers,
     vault::Vault,
     village::{
         VillageState,
@@ -44,18 +47,26 @@ pub const ADMIN: &str = "root";
 #[derive(Clone)]
 pub struct TestState {
     village: VillageState,
+    servers: Servers,
     players: Arc<HashMap<String, Who>>,
 }
 
 impl FromRef<TestState> for Capabilities {
     fn from_ref(state: &TestState) -> Self {
-        Self(bundled(&state.village, &(Arc::new(SystemClock) as Arc<dyn Clock>)).into())
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Self(bundled(&state.village, &clock, Arc::clone(&state.servers.0)).into())
     }
 }
 
 impl FromRef<TestState> for VillageState {
     fn from_ref(state: &TestState) -> Self {
         state.village.clone()
+    }
+}
+
+impl FromRef<TestState> for Servers {
+    fn from_ref(state: &TestState) -> Self {
+        state.servers.clone()
     }
 }
 
@@ -79,6 +90,7 @@ impl FromRequestParts<TestState> for Admin {
 
 pub struct TestVillage {
     pub state: VillageState,
+    pub servers: Arc<ToolServers>,
     router: Router,
     pub folder: tempfile::TempDir,
 }
@@ -89,7 +101,16 @@ impl TestVillage {
     }
 
     pub async fn with(environment: EnvironmentProviders, found: Vec<Found>, pins: Pins) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::in_folder(tempfile::tempdir().unwrap(), environment, found, pins).await
+    }
+
+    /// With what lies in the data folder already.
+    pub async fn in_folder(
+        folder: tempfile::TempDir,
+        environment: EnvironmentProviders,
+        found: Vec<Found>,
+        pins: Pins,
+    ) -> Self {
         let store = Store::open(&folder.path().join("hamlet.db")).unwrap();
         let roles = [(ADA, PlayerRole::Player), (BO, PlayerRole::Player), (ADMIN, PlayerRole::Admin)];
         let who = |(name, role): (&str, PlayerRole)| Who { id: PlayerId::generate(), name: name.to_owned(), role };
@@ -106,6 +127,7 @@ impl TestVillage {
             pins: Arc::new(pins),
             shelf: Shelf::new(folder.path().join("skills")),
         };
+        let servers = ToolServers::start(state.clone(), folder.path()).await.unwrap();
         let router = Router::new()
             .merge(grants::routes())
             .merge(memories::routes())
@@ -114,9 +136,14 @@ impl TestVillage {
             .merge(settings::routes())
             .merge(skills::routes())
             .merge(tools::routes())
+            .merge(tool_servers::routes())
             .layer(middleware::from_fn(error::render))
-            .with_state(TestState { village: state.clone(), players: Arc::new(players) });
-        Self { state, router, folder }
+            .with_state(TestState {
+                village: state.clone(),
+                servers: Servers(Arc::clone(&servers)),
+                players: Arc::new(players),
+            });
+        Self { state, servers, router, folder }
     }
 
     /// One request with a JSON body (none when it is null); the status and the JSON answered.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
     policy::window::Said,
-    ports::journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Tail, Write},
+    ports::journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Told, Write},
     vocabulary::ConversationId,
 };
 use tokio::sync::{oneshot, watch};
@@ -194,11 +194,10 @@ impl Journal for FaultyJournal {
     fn history(
         &self,
         conversation: ConversationId,
-        after_position: i64,
         before_position: i64,
         max_chars: usize,
-    ) -> BoxFuture<'static, Result<Tail, JournalError>> {
-        self.inner.history(conversation, after_position, before_position, max_chars)
+    ) -> BoxFuture<'static, Result<Told, JournalError>> {
+        self.inner.history(conversation, before_position, max_chars)
     }
 
     fn sketches(

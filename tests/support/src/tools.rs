@@ -7,7 +7,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use hamlet_actors::{
-    capability::{Capability, CapabilityError, Contribution, Scene, Section},
+    capability::{Afterthought, Capability, CapabilityError, Contribution, PastTurn, Scene, Section},
     ports::{Invocation, Tool, ToolOutcome, ToolSpec},
 };
 use serde_json::{Value, json};
@@ -110,6 +110,7 @@ pub struct PlayedCapability {
     sections: Mutex<Vec<Section>>,
     fails: Mutex<Option<String>>,
     scenes: Mutex<Vec<Arc<Scene>>>,
+    title: Mutex<Option<String>>,
 }
 
 impl PlayedCapability {
@@ -126,6 +127,11 @@ impl PlayedCapability {
         *self.fails.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_owned());
     }
 
+    /// It gives the first exchange this title.
+    pub fn title(&self, title: &str) {
+        *self.title.lock().unwrap_or_else(PoisonError::into_inner) = Some(title.to_owned());
+    }
+
     /// For each time that it was asked.
     pub fn scenes(&self) -> Vec<Arc<Scene>> {
         self.scenes.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -135,6 +141,12 @@ impl PlayedCapability {
 impl Capability for PlayedCapability {
     fn name(&self) -> &'static str {
         "played"
+    }
+
+    fn turn_ended(&self, turn: Arc<PastTurn>) -> Option<BoxFuture<'static, Result<Afterthought, CapabilityError>>> {
+        let title = self.title.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let title = title.filter(|_| turn.first)?;
+        Some(Box::pin(async move { Ok(Afterthought::Title(title)) }))
     }
 
     fn gather(&self, scene: Arc<Scene>) -> BoxFuture<'static, Result<Contribution, CapabilityError>> {

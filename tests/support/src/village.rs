@@ -6,7 +6,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU32, AtomicUsize, Ordering},
+        atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -26,7 +26,7 @@ use hamlet_actors::{
         frame_log::{FrameLog, Look, Watcher},
     },
     engine::{Engine, EngineError, World},
-    ports::{Provider, Unobserved},
+    ports::{Model, Provider, Unobserved},
     turn::{CallLimits, Planned, Planner, TurnPlan, Unanswered, WhenUnwatched},
     village::Upkeep,
     vocabulary::{
@@ -42,6 +42,8 @@ pub struct TestPlanner {
     party: Mutex<Vec<Npc>>,
     grants: Mutex<Vec<Grant>>,
     policy: Mutex<SpeakerPolicy>,
+    utility: Mutex<Option<Model>>,
+    knows_from: AtomicI64,
     call_limits: Mutex<CallLimits>,
     step_limit: AtomicU32,
     window_tokens: AtomicUsize,
@@ -59,6 +61,16 @@ impl TestPlanner {
     /// These are there, in this order.
     pub fn seat(&self, party: &[Npc]) {
         *self.party.lock().unwrap() = party.to_vec();
+    }
+
+    /// Titles and summaries are asked of this one.
+    pub fn ask_for_work(&self, provider: &Arc<ScriptedProvider>) {
+        *self.utility.lock().unwrap() = Some(Model { provider: provider.clone(), name: "small".to_owned() });
+    }
+
+    /// Whoever speaks is told what was said from this place on.
+    pub fn know_from(&self, place: i64) {
+        self.knows_from.store(place, Ordering::SeqCst);
     }
 
     pub fn follow(&self, policy: SpeakerPolicy) {
@@ -113,11 +125,11 @@ impl TestPlanner {
             grants: self.grants.lock().unwrap().as_slice().into(),
             model: "scripted".to_owned(),
             provider: self.provider.clone(),
-            utility: None,
+            utility: self.utility.lock().unwrap().clone(),
             window_tokens: self.window_tokens.load(Ordering::SeqCst),
             question: question.map(Arc::from),
             topic: question.unwrap_or_default().into(),
-            knows_from: 0,
+            knows_from: self.knows_from.load(Ordering::SeqCst),
             when_unwatched,
             call_limits: *self.call_limits.lock().unwrap(),
         }
@@ -224,6 +236,8 @@ impl TestVillage {
             party: Mutex::new(vec![npc.clone()]),
             grants: Mutex::default(),
             policy: Mutex::default(),
+            utility: Mutex::default(),
+            knows_from: AtomicI64::new(0),
             call_limits: Mutex::new(CallLimits { run: Duration::from_secs(5), approval: Duration::from_secs(5) }),
             step_limit: AtomicU32::new(16),
             window_tokens: AtomicUsize::new(60_000),

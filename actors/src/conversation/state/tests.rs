@@ -43,6 +43,7 @@ struct Desk {
     ran: Vec<Vec<ToolCall>>,
     decided: Vec<(String, Decision)>,
     reflected: usize,
+    first: Option<std::sync::Arc<super::super::event::Shown>>,
 }
 
 impl Desk {
@@ -69,6 +70,7 @@ impl Desk {
             ran: Vec::new(),
             decided: Vec::new(),
             reflected: 0,
+            first: None,
         };
         let claimed = Claimed { epoch: 3, last_seq: 10, next_position: 4, title: None, queue: Vec::new() };
         desk.give(Event::Claimed(Ok(claimed)));
@@ -104,7 +106,10 @@ impl Desk {
                 }
                 Effect::RunCalls { calls, .. } => self.ran.push(calls),
                 Effect::Decide { call, decision, .. } => self.decided.push((call, decision)),
-                Effect::Reflect { .. } => self.reflected += 1,
+                Effect::Reflect { first, .. } => {
+                    self.reflected += 1;
+                    self.first = first;
+                }
                 Effect::Quit(error) => self.quit = Some(error),
                 Effect::Claim(_)
                 | Effect::Release(_)
@@ -491,3 +496,4 @@ mod queue;
 mod steering;
 mod stepping;
 mod store;
+mod titles;
