@@ -1,6 +1,7 @@
 // The pages beside the chat: what NPCs may call, which skills they have, what they remember of the Player, and the tool
 // servers, where the server has any.
 
+import { fileURLToPath } from "node:url";
 import { ask, assert, ended, say, story } from "./stage.mjs";
 
 /** Goes to a page by the menu. */
@@ -98,44 +99,49 @@ story("what they remember of a Player is added, found, reworded and forgotten", 
   assert.equal(await page.getByTestId("memory").count(), 0);
 });
 
-story("tool servers are shown, switched off and added, as the server tells of them", { agree: true, forgiven: /404/ }, async ({ page }) => {
-  // Played: programs that a story would have to start are the server's own tests.
-  const servers = [
-    { id: "s1", name: "files", enabled: true, status: "connected", error: null, tools: [{ key: "files/read", name: "read", description: "<b>Reads</b>" }] },
-    { id: "s2", name: "lost", enabled: true, status: "unreachable", error: "it closed the connection", tools: [] },
-  ];
-  const asked = [];
-  await page.route("**/api/tool-servers**", async (route) => {
-    const request = route.request();
-    const id = new URL(request.url()).pathname.split("/")[3];
-    if (request.method() !== "GET") asked.push([request.method(), id, request.postDataJSON()]);
-    if (request.method() === "PATCH") Object.assign(servers.find((one) => one.id === id), request.postDataJSON(), { status: "disabled" });
-    if (request.method() === "DELETE") servers.splice(servers.findIndex((one) => one.id === id), 1);
-    await route.fulfill({ status: request.method() === "DELETE" ? 204 : 200, ...(request.method() === "DELETE" ? {} : { json: { items: servers, next: null, fileError: null } }) });
-  });
-  await page.reload();
+story("a tool server is added, its tools are granted, and it is switched off and deleted", { agree: true, forgiven: /400/ }, async ({ page }) => {
   await go(page, "Tool servers");
-  const server = (name) => page.getByTestId("tool-server").filter({ hasText: name });
-  await server("lost").getByText("it closed the connection").waitFor();
-  await server("files").getByText("One tool").click();
-  await server("files").getByText("<b>Reads</b>").waitFor();
-  await server("files").getByRole("switch").uncheck();
-  await server("files").getByText("disabled").waitFor();
+  const add = page.getByRole("form", { name: "Add tool servers" });
+  const field = add.locator("textarea");
+  await field.fill('{"mcpServers": ');
+  await add.getByText("That is no JSON object yet.").waitFor();
+  await field.fill('{"mcpServers": {"clock": {"command": 1}}}');
+  await add.getByRole("button", { name: "Add" }).click();
+  await add.getByTestId("trouble").waitFor();
+  const clock = { command: process.execPath, args: [fileURLToPath(new URL("clock.mjs", import.meta.url))] };
+  await field.fill(JSON.stringify({ mcpServers: { clock, lost: { command: process.execPath, args: ["-e", "0"] } } }));
+  await add.getByRole("button", { name: "Add" }).click();
+  const server = (name) => page.getByRole("region", { name, exact: true });
+  await server("clock").getByText("connected").waitFor();
+  await server("lost").getByText("unreachable").waitFor();
+  assert.equal(await field.inputValue(), "");
+  await server("clock").getByText("One tool").click();
+  await server("clock").getByText("Tells the <b>time</b>").waitFor();
+
+  await go(page, "Inhabitants");
+  await page.getByTestId("inhabitant").first().click();
+  await page.getByTestId("grants").getByRole("checkbox", { name: "clock/strike", exact: true }).check();
+  await page.getByTestId("grants").getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+
+  await go(page, "Tool servers");
   await server("lost").getByRole("button", { name: "Connect again" }).click();
   await server("lost").getByRole("button", { name: "Delete" }).click();
   await server("lost").waitFor({ state: "detached" });
-  const add = page.getByRole("form", { name: "Add tool servers" });
-  await add.locator("textarea").fill('{"mcpServers": ');
-  await add.getByText("That is no JSON object yet.").waitFor();
-  await add.locator("textarea").fill('{"mcpServers": {"clock": {"command": "clock"}}}');
-  await add.getByRole("button", { name: "Add" }).click();
-  await page.waitForFunction(() => document.querySelector("form textarea").value === "");
-  assert.deepEqual(asked, [
-    ["PATCH", "s1", { enabled: false }],
-    ["POST", "s2", {}],
-    ["DELETE", "s2", null],
-    ["POST", undefined, { mcpServers: { clock: { command: "clock" } } }],
-  ]);
+  await server("clock").getByRole("switch").click();
+  await server("clock").getByText("disabled").waitFor();
+  assert.equal(await server("clock").getByRole("button", { name: "Connect again" }).isDisabled(), true);
+});
+
+story("where the server has no tool servers, the menu has none", { forgiven: /404/ }, async ({ page }) => {
+  const menu = page.getByRole("navigation", { name: "Pages" });
+  await menu.getByRole("link", { name: "Tool servers" }).waitFor();
+  await page.route("**/api/tool-servers", (route) => route.fulfill({ status: 404, json: {} }));
+  const asked = page.waitForResponse("**/api/tool-servers");
+  await page.reload();
+  await asked;
+  await menu.getByRole("link", { name: "Skills" }).waitFor();
+  assert.equal(await menu.getByRole("link", { name: "Tool servers" }).count(), 0);
 });
 
 const SKILL = "---\nname: carve-wood\ndescription: How wood is carved.\n---\nWith a knife.\n";

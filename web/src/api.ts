@@ -129,7 +129,7 @@ export const api = {
       "GET",
       `${conversation(id)}/messages?limit=200${before ? `&before=${encodeURIComponent(before)}` : ""}`,
     ),
-  send: (id: string, said: { text: string; to?: string; clientId: string; onBusy: OnBusy }, key: string) =>
+  send: (id: string, said: { text: string; clientId: string; onBusy: OnBusy }, key: string) =>
     call<Sent>("POST", `${conversation(id)}/messages`, said, { "idempotency-key": key }),
   resume: (id: string) => call<unknown>("POST", `${conversation(id)}/queue/resume`, {}),
   abort: (id: string, turnId: string) =>

@@ -1,6 +1,6 @@
 // A call that waits for the Player's word. Every tab shows it; whoever says it first has said it.
 
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Decision } from "../api";
 import type { Trouble } from "../chat";
 import { argumentsIn, readable } from "../parts";
@@ -16,18 +16,30 @@ export function Approval({ call, author, decide }: { call: ToolCallPart; author:
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<Trouble | null>(null);
   const help = useId();
+  const box = useRef<HTMLDivElement>(null);
+  const said = useRef(false);
+  // Who has said it goes on at the call: the buttons are gone, and the focus with them.
+  useEffect(() => {
+    const { current } = box;
+    return () => {
+      if (said.current) current?.parentElement?.querySelector("summary")?.focus();
+    };
+  }, []);
   const input = typed === null ? undefined : argumentsIn(typed);
 
   const say = async (decision: Decision): Promise<void> => {
     setBusy(true);
-    setTrouble(await decide(decision));
+    said.current = true;
+    const refused = await decide(decision);
+    said.current = refused === null;
+    setTrouble(refused);
     setBusy(false);
   };
   const approve = (): Promise<void> =>
     say({ toolCallId: call.toolCallId, decision: "approve", ...(input ? { input } : {}) });
 
   return (
-    <div class="approval" role="group" aria-label={`May ${author} use ${call.name}?`} data-testid="approval">
+    <div ref={box} class="approval" role="group" aria-label={`May ${author} use ${call.name}?`} data-testid="approval">
       <p>
         May {author} use <code>{call.name}</code>?
       </p>

@@ -95,6 +95,7 @@ export function ChatView({ id, initial, initialTaken, stamped, party, npcs }: Pr
     [chat],
   );
 
+  const signs = useMemo(() => new Map(npcs.map((npc) => [npc.id, npc.avatar])), [npcs]);
   const { entries } = chat.transcript;
   const { running, idle, said, waiting } = chat;
   const { pending } = chat.outbox;
@@ -172,7 +173,7 @@ export function ChatView({ id, initial, initialTaken, stamped, party, npcs }: Pr
         entry={entry}
         revision={chat.transcript.revision(entry)}
         fallback={chat.textOf(entry)}
-        avatar={npcs.find((npc) => npc.id === entry.author.id)?.avatar ?? null}
+        avatar={signs.get(entry.author.id) ?? null}
         leaving={leaving?.includes(entry.id) ?? false}
         steers={waits && chat.steers(entry)}
         actions={actions}

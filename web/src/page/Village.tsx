@@ -55,7 +55,7 @@ export function Village({ me }: { me: Me }) {
     };
   }, []);
 
-  const title = list.find((one) => one.id === id)?.title ?? null;
+  const title = list.find((one) => one.id === id)?.title ?? open.conversation?.title ?? null;
   const named = place.at === "page" ? TITLES[place.name] : title;
   useEffect(() => {
     document.title = named === null ? "Hamlet" : `${named} · Hamlet`;
@@ -124,7 +124,7 @@ export function Village({ me }: { me: Me }) {
             npcs={open.npcs}
           />
         )}
-        {about && <About open={{ ...open, changed }} close={() => setAbout(false)} />}
+        {about && <About open={{ ...open, conversation: open.conversation && { ...open.conversation, title }, changed }} close={() => setAbout(false)} />}
       </main>
     </div>
   );

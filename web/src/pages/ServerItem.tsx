@@ -6,6 +6,7 @@ import { useCommand } from "./useCommand";
 export function ServerItem({ server, changed }: { server: ToolServer; changed: () => void }) {
   const { busy, trouble, run } = useCommand();
   const { name, enabled, status, error, tools = [], leftOut = [], stderr = [] } = server;
+  const isGiven = server.source === "file";
   const command = [server.command, ...(server.args ?? [])].filter((word) => word).join(" ");
   const act = (what: () => Promise<unknown>): void => void run(what).then((done) => done && changed());
   return (
@@ -33,8 +34,8 @@ export function ServerItem({ server, changed }: { server: ToolServer; changed: (
           <summary>{leftOut.length} left out</summary>
           <ul>
             {leftOut.map((tool) => (
-              <li key={tool.name}>
-                <code>{tool.name}</code> {tool.reason}
+              <li key={tool.key}>
+                <code>{tool.key}</code> {tool.reason}
               </li>
             ))}
           </ul>
@@ -46,13 +47,18 @@ export function ServerItem({ server, changed }: { server: ToolServer; changed: (
           <pre tabIndex={0}>{stderr.join("\n")}</pre>
         </details>
       )}
+      {isGiven && (
+        <p class="small">
+          It comes from <code>mcp.json</code> in the data folder and is changed there.
+        </p>
+      )}
       <div class="row">
         <label class="check">
           <input
             type="checkbox"
             role="switch"
             checked={enabled}
-            disabled={busy}
+            disabled={busy || isGiven}
             onChange={(event) => {
               const { checked } = event.currentTarget;
               act(() => abilities.changeToolServer(server.id, { enabled: checked }));
@@ -65,7 +71,7 @@ export function ServerItem({ server, changed }: { server: ToolServer; changed: (
         </button>
         <button
           type="button"
-          disabled={busy}
+          disabled={busy || isGiven}
           onClick={() => {
             if (confirm(`Delete the tool server ${name}?`)) act(() => abilities.removeToolServer(server.id));
           }}

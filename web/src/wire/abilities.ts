@@ -50,8 +50,8 @@ export interface Memory {
 export interface ToolServer {
   id: string;
   name: string;
-  /** Whether it is changed here, or where it was given. */
-  source?: string;
+  /** `file`: it comes from `mcp.json` in the data folder, and is changed there. */
+  source?: "stored" | "file";
   enabled: boolean;
   status: string;
   error?: string | null;
@@ -59,7 +59,7 @@ export interface ToolServer {
   command?: string | null;
   args?: string[];
   tools?: { key: string; name: string; description: string }[];
-  leftOut?: { name: string; reason?: string }[];
+  leftOut?: { key: string; reason: string }[];
   stderr?: string[];
 }
 
