@@ -60,10 +60,15 @@ export function readable(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
+/** So many times what is shown is looked at: blanks count once. */
+const LEEWAY = 8;
+
 /** The same on one line, cut where it becomes long. */
 export function brief(value: unknown, length = 60): string {
   if (isObject(value) && Object.keys(value).length === 0) return "";
-  const line = (typeof value === "string" ? value : JSON.stringify(value)).replace(/\s+/g, " ").trim();
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  // Arguments that are still being written can be long, and are read again with every piece.
+  const line = text.slice(0, length * LEEWAY).replace(/\s+/g, " ").trim();
   const characters = [...line.slice(0, length * 2 + 2)];
   return characters.length > length ? `${characters.slice(0, length).join("")}…` : line;
 }

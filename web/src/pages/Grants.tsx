@@ -49,7 +49,7 @@ export function Grants({ npc }: { npc: Npc }) {
       <h2>Tools</h2>
       {choices(offered, grants).map(({ name, tools }) => (
         <fieldset key={name}>
-          <legend class="small">{name === null ? "Granted, and offered by nobody now" : `From ${name}`}</legend>
+          <legend class="small">{sourceName(name)}</legend>
           {tools.map((tool) => (
             <Row key={tool.key} tool={tool} grant={now.find((one) => one.tool === tool.key)} set={set} />
           ))}
@@ -67,6 +67,19 @@ export function Grants({ npc }: { npc: Npc }) {
     </form>
   );
 }
+
+function sourceName(name: string | null): string {
+  return name === null ? "Granted, and offered by nobody now" : (SOURCES[name] ?? name);
+}
+
+/** Of the capabilities that are bundled; another is called what it calls itself. */
+const SOURCES: Record<string, string> = {
+  party: "In a party",
+  memory: "Memory",
+  skills: "Skills",
+  toolbox: "Built in",
+  "tool-servers": "From tool servers",
+};
 
 interface RowProps {
   tool: Choice;
