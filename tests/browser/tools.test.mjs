@@ -85,6 +85,36 @@ story("a word that comes too late is told quietly", { forgiven: /409/ }, async (
   assert.equal(await page.getByTestId("trouble").count(), 0);
 });
 
+story("a question is answered by keys, which go on at the call", {}, async ({ page }) => {
+  await grant(page, "calculate", "always");
+  await say(page, CALCULATE);
+  await approval(page).getByRole("button", { name: "Approve" }).focus();
+  await page.keyboard.press("Enter");
+  await ended(page, "complete");
+  await page.waitForFunction(() => document.activeElement.closest('[data-testid="tool-call"]') !== null);
+  await page.keyboard.press("Enter");
+  await page.getByTestId("tool-result").getByText("42").waitFor();
+});
+
+story("what a call and its arguments hold is shown, and does nothing", {}, async ({ page }) => {
+  const hostile = '<img src=x onerror=alert(1)><script>alert(2)</script>';
+  await grant(page, "remember", "always");
+  await ask(page, "POST", "/api/npcs", { name: hostile, avatar: "https://attacker.invalid/pixel.png" });
+  await page.reload();
+  await page.getByRole("checkbox", { name: hostile }).check();
+  await say(page, `use remember ${JSON.stringify({ text: hostile })}`);
+  await approval(page).getByText(hostile).waitFor();
+  await approval(page).getByRole("button", { name: "Approve" }).click();
+  await ended(page, "complete");
+  await call(page).locator("summary").click();
+  await page.getByTestId("party").click();
+  await page.getByRole("dialog").getByText(hostile).first().waitFor();
+  await page.getByRole("button", { name: "What they would be told now" }).click();
+  await page.getByTestId("prompt").waitFor();
+  const found = await page.evaluate(() => [...document.querySelectorAll("main *")].filter((one) => ["img", "script"].includes(one.localName)).length);
+  assert.equal(found, 0);
+});
+
 story("behind a reply that was stopped it goes on", { tokensPerSecond: 20 }, async ({ page }) => {
   await say(page, "Tell me a long story.");
   await underWay(page, 10);

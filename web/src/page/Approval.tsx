@@ -20,9 +20,9 @@ export function Approval({ call, author, decide }: { call: ToolCallPart; author:
   const said = useRef(false);
   // Who has said it goes on at the call: the buttons are gone, and the focus with them.
   useEffect(() => {
-    const { current } = box;
+    const around = box.current?.parentElement;
     return () => {
-      if (said.current) current?.parentElement?.querySelector("summary")?.focus();
+      if (said.current) around?.querySelector("summary")?.focus();
     };
   }, []);
   const input = typed === null ? undefined : argumentsIn(typed);

@@ -83,7 +83,7 @@ export function ChatView({ id, initial, initialTaken, stamped, party, npcs }: Pr
         void chat.withdraw(id);
       },
       told: setTold,
-      goOn: (hops) => void chat.goOn(hops),
+      goOn: (hops) => chat.goOn(hops),
       decide: (decision) => chat.decide(decision),
       look: (id) => void chat.variants.look(id),
       turn(id, step) {

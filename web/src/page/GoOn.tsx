@@ -8,12 +8,18 @@ const FEW = 6;
 const MOST = 100;
 
 /** The way on behind a reply that did not come to its end. */
-export function GoOn({ onward, goOn }: { onward: Onward; goOn: (hops: number | null) => void }) {
+export function GoOn({ onward, goOn }: { onward: Onward; goOn: (hops: number | null) => Promise<void> }) {
   const [hops, setHops] = useState(FEW);
+  const [busy, setBusy] = useState(false);
+  const go = async (allowed: number | null): Promise<void> => {
+    setBusy(true);
+    await goOn(allowed);
+    setBusy(false);
+  };
   if (onward === "no") return null;
   if (onward === "on") {
     return (
-      <button type="button" class="quiet" onClick={() => goOn(null)}>
+      <button type="button" class="quiet" disabled={busy} onClick={() => void go(null)}>
         Go on
       </button>
     );
@@ -23,7 +29,7 @@ export function GoOn({ onward, goOn }: { onward: Onward; goOn: (hops: number | n
       class="hops"
       onSubmit={(event) => {
         event.preventDefault();
-        goOn(hops);
+        void go(hops);
       }}
     >
       <input
@@ -35,7 +41,7 @@ export function GoOn({ onward, goOn }: { onward: Onward; goOn: (hops: number | n
         aria-label="More hand-overs"
         onInput={(event) => setHops(event.currentTarget.valueAsNumber)}
       />
-      <button type="submit">Allow more hand-overs</button>
+      <button type="submit" disabled={busy}>Allow more hand-overs</button>
     </form>
   );
 }

@@ -38,7 +38,7 @@ export interface Commands {
   edit(id: string): void;
   withdraw(id: string): void;
   told(id: string): void;
-  goOn(hops: number | null): void;
+  goOn(hops: number | null): Promise<void>;
   /** Says whether a call that waits for it may run. */
   decide: Decide;
   /** Asks which variant this is. */
