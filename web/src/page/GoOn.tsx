@@ -41,7 +41,9 @@ export function GoOn({ onward, goOn }: { onward: Onward; goOn: (hops: number | n
         aria-label="More hand-overs"
         onInput={(event) => setHops(event.currentTarget.valueAsNumber)}
       />
-      <button type="submit" disabled={busy}>Allow more hand-overs</button>
+      <button type="submit" disabled={busy}>
+        Allow more hand-overs
+      </button>
     </form>
   );
 }

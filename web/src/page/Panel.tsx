@@ -12,6 +12,8 @@ interface Props {
 export function Panel({ title, close, children }: Props) {
   const box = useRef<HTMLDialogElement>(null);
   const heading = useId();
+  /** Where the press began: who selects text and lets go beside it, wants to go on. */
+  const pressed = useRef<EventTarget | null>(null);
   useEffect(() => {
     const { current } = box;
     current?.showModal();
@@ -23,8 +25,11 @@ export function Panel({ title, close, children }: Props) {
       class="panel"
       aria-labelledby={heading}
       onClose={close}
+      onMouseDown={(event) => {
+        pressed.current = event.target;
+      }}
       // Beside the panel's content there is its backdrop only.
-      onClick={(event) => event.target === box.current && close()}
+      onClick={(event) => event.target === box.current && pressed.current === box.current && close()}
     >
       <div class="panel-inner">
         <header>
