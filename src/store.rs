@@ -12,6 +12,7 @@ pub mod grants;
 pub mod history;
 mod housekeeping;
 mod journal;
+mod keeping;
 pub mod memories;
 pub mod messages;
 mod migrations;

@@ -1,5 +1,7 @@
 //! The handle that the server holds. It hides the actors: callers begin and stop turns and watch frames.
 
+mod error;
+
 use std::{
     sync::{
         Arc,
@@ -15,8 +17,8 @@ use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use crate::{
     capability::Capability,
     conversation::{
-        AbortRefusal, Aborted, Begin, BeginRefusal, Begun, ChangeRefusal, Decision, Progress, QueueChange, Select,
-        Ticket, actor::Ports, frame_log::FrameLog, mailbox::ConversationMsg, reflection::Afterthoughts,
+        Aborted, Begin, Begun, Decision, Progress, QueueChange, Select, Ticket, actor::Ports, frame_log::FrameLog,
+        mailbox::ConversationMsg, reflection::Afterthoughts,
     },
     ports::{
         Clock, Observer, Prompts, Summaries,
@@ -27,8 +29,10 @@ use crate::{
         ActorFeed, ActorView, Census, Feed, Handle, Intervention, Quarantined, Roll, Upkeep, Village, VillageMsg,
         WindowCache, Wish,
     },
-    vocabulary::{ConversationId, ErrorCode, TurnId},
+    vocabulary::{ConversationId, TurnId},
 };
+
+pub use error::EngineError;
 
 /// Bytes of recent history kept in memory, for all Conversations together.
 const WINDOW_CACHE_BYTES: u64 = 128 << 20;
@@ -66,65 +70,6 @@ pub struct World {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the village could not be started: {0}")]
 pub struct NotStarted(String);
-
-/// Why the Engine did not do what it was asked.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EngineError {
-    #[error(transparent)]
-    Refused(#[from] BeginRefusal),
-    #[error(transparent)]
-    NotAborted(#[from] AbortRefusal),
-    #[error(transparent)]
-    NotChanged(#[from] ChangeRefusal),
-    /// Too many requests wait for this Conversation.
-    #[error("too many requests are waiting for this conversation")]
-    MailboxFull,
-    /// The Conversation's actor failed before it answered.
-    #[error("the conversation did not answer")]
-    NoAnswer,
-    /// The answer waits for a commit that does not come through; it may come yet.
-    #[error("the conversation has not answered yet")]
-    Late,
-    #[error("Hamlet is being stopped")]
-    ShuttingDown,
-    /// The Conversation's actor failed too often, and is not woken before an operator releases it.
-    #[error("the conversation is quarantined")]
-    Quarantined,
-}
-
-impl EngineError {
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            Self::Refused(BeginRefusal::Busy { .. }) | Self::NotChanged(ChangeRefusal::Busy { .. }) => {
-                ErrorCode::TurnInProgress
-            }
-            Self::NotAborted(AbortRefusal::Mismatch { .. }) => ErrorCode::TurnMismatch,
-            Self::Refused(BeginRefusal::QueueFull) => ErrorCode::QueueFull,
-            Self::Refused(BeginRefusal::KeyTaken) => ErrorCode::IdempotencyMismatch,
-            Self::Refused(BeginRefusal::Unplanned(error)) => error.code,
-            Self::NotChanged(ChangeRefusal::NotAwaiting) => ErrorCode::NotAwaiting,
-            Self::NotChanged(ChangeRefusal::NotQueued) | Self::Refused(BeginRefusal::NothingWaits { .. }) => {
-                ErrorCode::NotQueued
-            }
-            Self::Refused(BeginRefusal::Store(error))
-            | Self::NotAborted(AbortRefusal::Store(error))
-            | Self::NotChanged(ChangeRefusal::Store(error)) => match error {
-                JournalError::Unavailable(_) | JournalError::Unsettled(_) | JournalError::Unknown(_) => {
-                    ErrorCode::StoreUnavailable
-                }
-                JournalError::Gone => ErrorCode::NotFound,
-                JournalError::Fenced | JournalError::Refused(_) => ErrorCode::Internal,
-            },
-            Self::Refused(BeginRefusal::Stale) | Self::NotChanged(ChangeRefusal::Stale) | Self::NoAnswer => {
-                ErrorCode::Internal
-            }
-            Self::Late => ErrorCode::StoreUnavailable,
-            Self::MailboxFull => ErrorCode::MailboxFull,
-            Self::ShuttingDown => ErrorCode::ShuttingDown,
-            Self::Quarantined => ErrorCode::Quarantined,
-        }
-    }
-}
 
 impl Engine {
     /// Starts an empty Village; Conversations wake when they are asked for.

@@ -2,13 +2,20 @@
 
 use std::time::Duration;
 
-use hamlet_actors::ports::observer::{EndedTurn, Observer, ProviderCall};
+use hamlet_actors::ports::observer::{EndedTurn, Observer, ProviderCall, ToolRan};
 use prometheus_client::{
-    metrics::{counter::Counter, histogram::Histogram},
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, histogram::Histogram},
     registry::{Registry, Unit},
 };
 
 use super::{genai::GenAi, seconds, short_seconds, turns::Turns};
+
+/// No tool's name: whoever adds a tool server would add series.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ToolLabels {
+    outcome: &'static str,
+}
 
 #[derive(Debug)]
 pub struct EngineMetrics {
@@ -18,6 +25,7 @@ pub struct EngineMetrics {
     first_shown: Histogram,
     added: Histogram,
     genai: GenAi,
+    tools: Family<ToolLabels, Histogram, fn() -> Histogram>,
     mailbox_full: Counter,
     restarts: Counter,
     quarantines: Counter,
@@ -32,6 +40,7 @@ impl EngineMetrics {
             first_shown: Histogram::new(seconds()),
             added: Histogram::new(short_seconds()),
             genai: GenAi::default(),
+            tools: Family::new_with_constructor(|| Histogram::new(seconds())),
             mailbox_full: Counter::default(),
             restarts: Counter::default(),
             quarantines: Counter::default(),
@@ -59,6 +68,12 @@ impl EngineMetrics {
             "From the decoding of a piece to its showing, the commit included; a sample",
             Unit::Seconds,
             self.added.clone(),
+        );
+        hamlet.register_with_unit(
+            "tool_call_duration",
+            "From a tool call's beginning to its result, by outcome",
+            Unit::Seconds,
+            self.tools.clone(),
         );
         hamlet.register(
             "mailbox_refusals",
@@ -90,6 +105,16 @@ impl Observer for EngineMetrics {
 
     fn provider_answered(&self, call: &ProviderCall<'_>) {
         self.genai.call(call);
+    }
+
+    fn tool_ran(&self, how: ToolRan, took: Duration) {
+        let outcome = match how {
+            ToolRan::Answered => "answered",
+            ToolRan::Failed => "failed",
+            ToolRan::Late => "late",
+            ToolRan::HandedOver => "handed-over",
+        };
+        self.tools.get_or_create(&ToolLabels { outcome }).observe(took.as_secs_f64());
     }
 
     fn mailbox_full(&self) {

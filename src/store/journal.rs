@@ -8,18 +8,14 @@ use futures_util::future::BoxFuture;
 use hamlet_actors::{
     conversation::queue::STEERING_POSITION,
     policy::said::Said,
-    ports::{
-        Kept, PromptRecord, Prompts, Summaries, SummaryDraft,
-        journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Told, Write},
-    },
+    ports::journal::{Batch, Claimed, Done, Journal, JournalError, Leftover, Told, Write},
     vocabulary::{ConversationId, MessageId, Timestamp},
 };
 use rusqlite::Connection;
 
 use super::{
-    Store, StoreError, batch, history, prompts, queue,
+    Store, StoreError, batch, history, queue,
     recovery::{self, EndedLeft},
-    summaries,
     writer::Job,
 };
 use crate::metrics::store::StoreMetrics;
@@ -250,40 +246,6 @@ impl Journal for Store {
     }
 }
 
-impl Summaries for Store {
-    fn keep(
-        &self,
-        conversation: ConversationId,
-        draft: SummaryDraft,
-    ) -> BoxFuture<'static, Result<Kept, JournalError>> {
-        let store = self.clone();
-        let at = Timestamp::now();
-        Box::pin(async move {
-            store.write(move |conn| summaries::keep(conn, conversation, &draft, at)).await.map_err(journal_error)
-        })
-    }
-}
-
-impl Prompts for Store {
-    fn keep(&self, record: PromptRecord) {
-        self.inner.writer.submit(Box::new(PromptJob(record)));
-    }
-}
-
-struct PromptJob(PromptRecord);
-
-impl Job for PromptJob {
-    fn run(&mut self, conn: &Connection, _claims: &mut Claims) -> Result<(), StoreError> {
-        prompts::keep(conn, &self.0)
-    }
-
-    fn done(self: Box<Self>, outcome: Result<(), StoreError>) {
-        if let Err(error) = outcome {
-            tracing::warn!(%error, message = %self.0.message, "what was sent for a reply could not be kept");
-        }
-    }
-}
-
 struct BatchJob {
     batch: Batch,
     done: Done<()>,
@@ -342,7 +304,7 @@ impl Job for ClaimJob {
     }
 }
 
-fn journal_error(error: StoreError) -> JournalError {
+pub fn journal_error(error: StoreError) -> JournalError {
     match error {
         StoreError::Unavailable(reason) => JournalError::Unavailable(reason),
         StoreError::Unsettled(reason) => JournalError::Unsettled(reason),

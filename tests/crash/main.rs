@@ -10,6 +10,7 @@
 
 mod ask;
 mod book;
+mod calls;
 mod events;
 mod fate;
 mod file;

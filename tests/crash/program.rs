@@ -33,7 +33,12 @@ pub struct Home {
 
 impl Home {
     pub fn new(house: &House, deadline: u32) -> Self {
-        Self { binary: binary(), folder: Some(tempfile::tempdir().unwrap()), house: house.base_url(), deadline }
+        Self::asking(house.base_url(), deadline)
+    }
+
+    /// A Village whose only Provider is there.
+    pub fn asking(house: String, deadline: u32) -> Self {
+        Self { binary: binary(), folder: Some(tempfile::tempdir().unwrap()), house, deadline }
     }
 
     pub fn store(&self) -> PathBuf {
@@ -61,6 +66,9 @@ impl Home {
                 ("OPENAI_BASE_URL", self.house.as_str()),
                 ("OPENAI_API_KEY", "sk-house"),
                 ("HAMLET_DEFAULT_MODEL", MODEL),
+                // The house answers what it is told, and nothing else.
+                ("HAMLET_TITLES", "false"),
+                ("HAMLET_FETCH_PRIVATE_ADDRESSES", "true"),
             ])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

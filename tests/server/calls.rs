@@ -272,3 +272,36 @@ async fn a_summary_is_seen_edited_and_undone() {
     assert_eq!(undone["summary"], shown["summary"]);
     assert_eq!(undone["versions"][0]["inUse"], false);
 }
+
+#[tokio::test]
+async fn a_text_that_waits_is_overtaken_by_a_hand_over_and_reads_alike_from_every_cursor() {
+    let mut scene = Scene::with(2).await;
+    let (first, second, third) =
+        (scene.server.provider.expect(), scene.server.provider.expect(), scene.server.provider.expect());
+    scene.say("Who knows?").await;
+    first.text("Not me.");
+    scene.tab.until_text("Not me.").await;
+    let body = json!({"text": "And another thing", "onBusy": "enqueue"});
+    scene.server.admin.post(&scene.path("messages"), body).await.expect(StatusCode::ACCEPTED).await;
+    let waiting =
+        |tab: &Events| tab.transcript.entries().last().map(|entry| entry.status) == Some(MessageStatus::Queued);
+    assert!(scene.tab.until(waiting).await);
+    calls(&first, "message_npc", &json!({"npc": scene.name(1), "message": "Do you?"}));
+    scene.server.provider.asked(1).await;
+    second.text("I do.");
+    second.finish();
+    third.text("Say it.");
+    third.finish();
+    scene.until_ended(2).await;
+    let page = scene.server.admin.get(&scene.path("messages")).await.expect(StatusCode::OK).await;
+    let texts: Vec<&Value> = page["items"].as_array().unwrap().iter().map(|message| &message["text"]).collect();
+    assert_eq!(texts, ["Who knows?", "Not me.", "I do.", "And another thing", "Say it."]);
+    let here = scene.tab.transcript.clone();
+    let ids: Vec<u64> = scene.tab.frames.iter().filter_map(|(id, _)| *id).collect();
+    for cursor in ids {
+        let mut back = scene.server.admin.watch(&scene.path(&format!("frames?after={cursor}"))).await;
+        let held = scene.tab.frames.iter().take_while(|(id, _)| id.is_none_or(|id| id <= cursor));
+        held.for_each(|(_, frame)| back.transcript.fold(frame.clone()));
+        assert!(back.until(|tab| tab.transcript.entries() == here.entries()).await, "from {cursor}");
+    }
+}

@@ -23,6 +23,9 @@ pub trait Observer: Send + Sync + 'static {
     /// A Provider's stream is over, whatever ended it.
     fn provider_answered(&self, _call: &ProviderCall<'_>) {}
 
+    /// A tool has answered a call, or did not, so long after it was begun.
+    fn tool_ran(&self, _how: ToolRan, _took: Duration) {}
+
     /// A request was refused because too many wait for its Conversation.
     fn mailbox_full(&self) {}
 
@@ -31,6 +34,17 @@ pub trait Observer: Send + Sync + 'static {
 
     /// A Conversation's actor kept failing, and is not started any more until it is released.
     fn actor_quarantined(&self) {}
+}
+
+/// What came of a call that ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ToolRan {
+    Answered,
+    /// With an error, which the model sees.
+    Failed,
+    /// Not within its time.
+    Late,
+    HandedOver,
 }
 
 /// Counts nothing.

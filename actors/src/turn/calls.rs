@@ -20,7 +20,7 @@ use crate::{
         outcome::{Ending, closed_call},
         output,
     },
-    ports::{Handoff, Invocation, ToolAnswer, ToolOutcome},
+    ports::{Handoff, Invocation, ToolAnswer, ToolOutcome, observer::ToolRan},
     vocabulary::{CallState, Delta, Part, ToolCall, ToolResult},
 };
 
@@ -119,8 +119,9 @@ async fn answered(
         }
     }
     let began = Instant::now();
-    let outcome = run(task, gathered, &call).await;
+    let (how, outcome) = run(task, gathered, &call).await;
     let elapsed = began.elapsed();
+    task.site.ports.observer.tool_ran(how, elapsed);
     match outcome {
         ToolOutcome::HandOver(handoff) => Came::HandOver(place, call, handoff),
         ToolOutcome::Answer(answer) => Came::Answer(result(call, answer, elapsed)),
@@ -131,9 +132,9 @@ async fn decided(decision: Option<oneshot::Receiver<Decision>>, patience: Durati
     tokio::time::timeout(patience, decision?).await.ok()?.ok()
 }
 
-async fn run(task: &Task, gathered: &Gathered, call: &ToolCall) -> ToolOutcome {
+async fn run(task: &Task, gathered: &Gathered, call: &ToolCall) -> (ToolRan, ToolOutcome) {
     let Some(tool) = gathered.toolbox.find(&call.name) else {
-        return ToolOutcome::error("not run: the tool is not there any more");
+        return (ToolRan::Failed, ToolOutcome::error("not run: the tool is not there any more"));
     };
     let arguments: Map<String, Value> = call.input.as_object().cloned().unwrap_or_default();
     let invocation = Invocation {
@@ -146,16 +147,25 @@ async fn run(task: &Task, gathered: &Gathered, call: &ToolCall) -> ToolOutcome {
     let running = AssertUnwindSafe(async { tool.call(invocation).await }).catch_unwind();
     let limit = task.site.plan.call_limits.run;
     match tokio::time::timeout(limit, running).await {
-        Ok(Ok(outcome)) => outcome,
+        Ok(Ok(outcome)) => (how(&outcome), outcome),
         Ok(Err(_panic)) => {
             tracing::error!(tool = tool.key(), "a tool panicked");
-            ToolOutcome::error("the tool failed inside Hamlet; whether it took effect is not known")
+            let why = "the tool failed inside Hamlet; whether it took effect is not known";
+            (ToolRan::Failed, ToolOutcome::error(why))
         }
         Err(_late) => {
             let why =
                 format!("the tool did not answer within {} s; whether it took effect is not known", limit.as_secs());
-            ToolOutcome::error(why)
+            (ToolRan::Late, ToolOutcome::error(why))
         }
+    }
+}
+
+fn how(outcome: &ToolOutcome) -> ToolRan {
+    match outcome {
+        ToolOutcome::HandOver(_) => ToolRan::HandedOver,
+        ToolOutcome::Answer(answer) if answer.is_error => ToolRan::Failed,
+        ToolOutcome::Answer(_) => ToolRan::Answered,
     }
 }
 
