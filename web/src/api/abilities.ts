@@ -23,6 +23,7 @@ export const abilities = {
   makeSkill: (text: SkillText, npcId: string | null) =>
     call<Skill>("POST", "/api/skills", { ...text, ...(npcId ? { npcId } : {}) }),
   changeSkill: (id: string, text: SkillText) => call<Skill>("PATCH", skill(id), text),
+  fileAddress: (id: string, path: string) => `${skill(id)}/files/${path.split("/").map(encodeURIComponent).join("/")}`,
   deleteSkill: (id: string) => call<unknown>("DELETE", skill(id)),
   uploadSkills: (archive: Blob, npcId: string | null) =>
     call<{ items: Skill[]; notImported: string[] }>(

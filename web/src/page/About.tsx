@@ -1,7 +1,7 @@
 // The panel about a Conversation: who takes part and how, what an NPC would be told now, and the summary.
 
 import { useState } from "preact/hooks";
-import type { OpenConversation } from "./useConversation";
+import type { Conversation, Npc } from "../wire";
 import { Panel } from "./Panel";
 import { PartyForm } from "./PartyForm";
 import { SummaryView } from "./SummaryView";
@@ -10,20 +10,23 @@ import { WouldTell } from "./WouldTell";
 const SIDES = { party: "Party", told: "What they would be told now", summary: "Summary" } as const;
 type Side = keyof typeof SIDES;
 
-export function About({ open, close }: { open: OpenConversation; close: () => void }) {
+interface Props {
+  conversation: Conversation;
+  /** Who takes part. */
+  party: readonly Npc[];
+  /** Everybody who could. */
+  npcs: readonly Npc[];
+  changed: (now: Conversation) => void;
+  close: () => void;
+}
+
+export function About({ conversation, party, npcs, changed, close }: Props) {
   const [side, setSide] = useState<Side>("party");
-  const { conversation, party, npcs, changed } = open;
-  if (!conversation) return null;
   return (
     <Panel title={conversation.title ?? "This conversation"} close={close}>
       <nav class="sides" aria-label="About this conversation">
         {(Object.keys(SIDES) as Side[]).map((one) => (
-          <button
-            key={one}
-            type="button"
-            aria-current={one === side ? "page" : undefined}
-            onClick={() => setSide(one)}
-          >
+          <button key={one} type="button" aria-current={one === side ? "page" : undefined} onClick={() => setSide(one)}>
             {SIDES[one]}
           </button>
         ))}

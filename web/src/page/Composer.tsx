@@ -90,7 +90,13 @@ export function Composer(props: Props) {
         }}
       />
       {names > 0 && (
-        <MentionList id={mentions.listId} list={mentions.list} at={mentions.at} optionId={mentions.optionId} choose={mentions.choose} />
+        <MentionList
+          id={mentions.listId}
+          list={mentions.list}
+          at={mentions.at}
+          optionId={mentions.optionId}
+          choose={mentions.choose}
+        />
       )}
       <div class="composer-buttons">
         {label && (

@@ -108,8 +108,8 @@ function Line({ summary }: { summary: Summary }) {
   const { version, fromPosition, throughPosition, madeBy, createdAt } = summary;
   return (
     <>
-      Version {version}, made by {MAKERS[madeBy]} on {new Date(createdAt).toLocaleString()}, covers messages {fromPosition} to{" "}
-      {throughPosition}
+      Version {version}, made by {MAKERS[madeBy]} on {new Date(createdAt).toLocaleString()}, covers messages{" "}
+      {fromPosition} to {throughPosition}
     </>
   );
 }

@@ -124,7 +124,15 @@ export function Village({ me }: { me: Me }) {
             npcs={open.npcs}
           />
         )}
-        {about && <About open={{ ...open, conversation: open.conversation && { ...open.conversation, title }, changed }} close={() => setAbout(false)} />}
+        {about && open.conversation && (
+          <About
+            conversation={{ ...open.conversation, title }}
+            party={open.party}
+            npcs={open.npcs}
+            changed={changed}
+            close={() => setAbout(false)}
+          />
+        )}
       </main>
     </div>
   );

@@ -22,7 +22,8 @@ export function SkillItem({ skill, npcs, changed }: Props) {
     if (!whole) void run(async () => setWhole(await abilities.skill(skill.id)));
   };
   const remove = (): void => {
-    if (confirm(`Delete the skill ${skill.name}?`)) void run(() => abilities.deleteSkill(skill.id)).then((done) => done && changed());
+    if (!confirm(`Delete the skill ${skill.name}?`)) return;
+    void run(() => abilities.deleteSkill(skill.id)).then((done) => done && changed());
   };
 
   return (
@@ -39,7 +40,7 @@ export function SkillItem({ skill, npcs, changed }: Props) {
             <ul class="files">
               {whole.files.map((path) => (
                 <li key={path}>
-                  <a href={`/api/skills/${whole.id}/files/${path.split("/").map(encodeURIComponent).join("/")}`} target="_blank" rel="noopener">
+                  <a href={abilities.fileAddress(whole.id, path)} target="_blank" rel="noopener">
                     {path}
                   </a>
                 </li>

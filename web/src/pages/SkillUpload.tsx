@@ -64,8 +64,8 @@ export function SkillUpload({ npcs, fixed, done }: Props) {
           {taken && (
             <p class="small">
               Taken: {taken.names.join(", ")}.
-              {taken.left.length > 0 &&
-                ` Left out: ${taken.left.slice(0, TOLD).join(", ")}${taken.left.length > TOLD ? ` and ${taken.left.length - TOLD} more` : ""}.`}
+              {taken.left.length > 0 && ` Left out: ${taken.left.slice(0, TOLD).join(", ")}`}
+              {taken.left.length > TOLD && ` and ${taken.left.length - TOLD} more`}
             </p>
           )}
         </div>
