@@ -3,6 +3,26 @@
 import { moveIn, openHouse } from "./house.mjs";
 import { assert, assertSameBytes, ended, messagesOf, reload, replies, say, story, textOf, transcriptOf } from "./stage.mjs";
 
+story("a title that a model gives later is in the head and in the list, and no words of the reply", {}, async ({ page }) => {
+  const house = await openHouse((text) => [text.includes("<conversation>") ? "Of bread and its makers" : "Bread it is."]);
+  try {
+    await moveIn(page, house);
+    await say(page, "What shall we have?");
+    await ended(page, "complete");
+    await page.getByRole("heading", { level: 1, name: "Of bread and its makers" }).waitFor();
+    await page.getByRole("navigation", { name: "Conversations" }).getByText("Of bread and its makers").waitFor();
+    const notices = async () => (await messagesOf(page)).at(-1).parts.filter((part) => part.type === "notice");
+    assert.equal((await notices()).length, 1);
+    assert.equal(await page.getByTestId("messages").getByText("Of bread and its makers").count(), 0);
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Of bread and its makers" }).waitFor();
+    await replies(page).first().waitFor();
+    assert.equal(await page.getByTestId("messages").getByText("Of bread and its makers").count(), 0);
+  } finally {
+    house.close();
+  }
+});
+
 story("the first screen says that no language model answers", {}, async ({ page }) => {
   const notice = page.getByTestId("rehearsal-notice");
   await notice.getByText("It is no language model").waitFor();

@@ -100,6 +100,28 @@ async function pageInProcess(browser, make) {
   };
 }
 
+/** Asks the API as who is signed in on this page; what it refuses fails the story. */
+export async function ask(page, method, path, body) {
+  const { status, text } = await page.evaluate(
+    async ([method, path, body]) => {
+      const headers = { "content-type": "application/json", accept: "application/json" };
+      const response = await fetch(path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+      return { status: response.status, text: await response.text() };
+    },
+    [method, path, body],
+  );
+  assert.ok(status < 300, `${method} ${path}: ${status} ${text}`);
+  return text === "" ? null : JSON.parse(text);
+}
+
+/** Grants a Tool to the first NPC, beside what it has. */
+export async function grant(page, tool, approval) {
+  const { items: npcs } = await ask(page, "GET", "/api/npcs");
+  const path = `/api/npcs/${npcs[0].id}/grants`;
+  const { items } = await ask(page, "GET", path);
+  await ask(page, "PUT", path, [...items.filter((one) => one.tool !== tool), { tool, approval }]);
+}
+
 /** Begins a Conversation without opening it. */
 export function begin(page) {
   return page.evaluate(async () => {

@@ -38,8 +38,9 @@ export function tellSignedOut(): void {
   for (const told of signedOut) told();
 }
 
-type Method = "GET" | "POST" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
+/** A body is sent as JSON, but a file as what it is. */
 export async function call<T>(method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
   let response: Response;
   try {
@@ -51,7 +52,7 @@ export async function call<T>(method: Method, path: string, body?: unknown, head
         ...(method === "GET" ? {} : { "content-type": "application/json" }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }),
     });
   } catch {
     throw new ApiError(0, "NETWORK", "Hamlet could not be reached. Is it still running?");
@@ -73,14 +74,37 @@ function refusalOf(response: Response, text: string): ApiError {
   }
 }
 
+/** Every page of a list that is short enough to be shown whole. */
+export async function all<T>(path: string): Promise<T[]> {
+  const items: T[] = [];
+  for (let after: string | null = null, left = PAGES; left > 0; left -= 1) {
+    const query: string = `limit=200${after === null ? "" : `&after=${encodeURIComponent(after)}`}`;
+    const page: Page<T> = await call("GET", `${path}${path.includes("?") ? "&" : "?"}${query}`);
+    items.push(...page.items);
+    after = page.next;
+    if (after === null) break;
+  }
+  return items;
+}
+
+/** A list of thousands is not laid out whole. */
+const PAGES = 10;
+
 export interface Sent {
   turnId: string;
   messageId: string;
   cursor: number;
 }
 
-const message = (id: string): string => `/api/messages/${encodeURIComponent(id)}`;
-const conversation = (id: string): string => `/api/conversations/${encodeURIComponent(id)}`;
+/** Whether a call that waits for it may run, and with which arguments, where they are not the model's. */
+export interface Decision {
+  toolCallId: string;
+  decision: "approve" | "deny";
+  input?: Record<string, unknown>;
+}
+
+export const message = (id: string): string => `/api/messages/${encodeURIComponent(id)}`;
+export const conversation = (id: string): string => `/api/conversations/${encodeURIComponent(id)}`;
 
 export const api = {
   me: () => call<Me>("GET", "/api/me"),
@@ -92,7 +116,8 @@ export const api = {
   signIn: (name: string, password: string) => call<unknown>("POST", "/api/auth/sign-in", { name, password }),
   signOut: () => call<unknown>("POST", "/api/auth/sign-out", {}),
 
-  npcs: () => call<Page<Npc>>("GET", "/api/npcs"),
+  npc: (id: string) => call<Npc>("GET", `/api/npcs/${encodeURIComponent(id)}`),
+  npcs: () => all<Npc>("/api/npcs"),
   conversations: (after: string | null) =>
     call<Page<Conversation>>("GET", `/api/conversations?limit=50${after ? `&after=${encodeURIComponent(after)}` : ""}`),
   conversation: (id: string) => call<Conversation>("GET", conversation(id)),
@@ -109,6 +134,9 @@ export const api = {
   resume: (id: string) => call<unknown>("POST", `${conversation(id)}/queue/resume`, {}),
   abort: (id: string, turnId: string) =>
     call<{ aborted: boolean }>("POST", `${conversation(id)}/abort`, { turnId }),
+  /** Goes on behind what was said last; `hops` allows so many hand-overs more. */
+  goOn: (id: string, hops: number | null) => call<Sent>("POST", `${conversation(id)}/continue`, hops === null ? {} : { hops }),
+  decide: (id: string, decision: Decision) => call<unknown>("POST", `${conversation(id)}/approvals`, decision),
   regenerate: (id: string) => call<Sent>("POST", `${conversation(id)}/regenerate`, {}),
   edit: (messageId: string, text: string, key: string) =>
     call<unknown>("PATCH", message(messageId), { text }, { "idempotency-key": key }),
@@ -135,6 +163,8 @@ export function wordsFor(error: unknown): { message: string; code: string | null
 const FRIENDLY: Record<string, string> = {
   TURN_IN_PROGRESS: "A reply is still being written. Wait for it, or stop it first.",
   TURN_MISMATCH: "That reply had ended already; another one is being written.",
+  NOT_AWAITING: "That was decided already.",
+  NOTHING_TO_CONTINUE: "The last reply came to its end: there is nothing to go on with.",
   NOTHING_TO_REGENERATE: "There is no reply here that could be written anew.",
   NOT_QUEUED: "That message does not wait any more.",
   RATE_LIMITED: "That was a lot at once. Wait a moment and try again.",

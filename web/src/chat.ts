@@ -1,7 +1,7 @@
 // One open Conversation: its transcript, what the Player has sent that is not in it yet, and the commands. It knows the
 // API and the fold; it draws nothing and tells its reader when something changed.
 
-import { api, ApiError, wordsFor } from "./api";
+import { api, ApiError, wordsFor, type Decision } from "./api";
 import { Outbox, type Trouble } from "./chat/outbox";
 import { Variants } from "./chat/variants";
 import { Transcript, type Entry } from "./fold";
@@ -170,6 +170,21 @@ export class Chat {
 
   async regenerate(): Promise<void> {
     await this.#command(() => api.regenerate(this.id));
+  }
+
+  /** Goes on behind the last reply; `hops` allows so many hand-overs more. */
+  async goOn(hops: number | null): Promise<void> {
+    await this.#command(() => api.goOn(this.id, hops));
+  }
+
+  /** Says whether a call may run. Answers why that was not taken: it is told where the call stands. */
+  async decide(decision: Decision): Promise<Trouble | null> {
+    try {
+      await api.decide(this.id, decision);
+      return null;
+    } catch (error) {
+      return wordsFor(error);
+    }
   }
 
   async loadOlder(): Promise<void> {

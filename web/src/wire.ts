@@ -173,16 +173,30 @@ export interface MessagesPage extends Page<Message> {
     id: string | null;
   } | null;
 }
-export interface Conversation {
+/** Who answers a text that addresses nobody. */
+export type SpeakerPolicy = "addressed" | "round-robin" | "everyone-once";
+/** What an NPC that joined later is told of what was said before. */
+export type NewcomersKnow = "from-joining" | "all";
+
+/** What the list needs of a Conversation. */
+export interface Listed {
   id: string;
   title: string | null;
   updatedAt: string;
 }
+export interface Conversation extends Listed {
+  npcs: { id: string; slug: string; name: string }[];
+  speakerPolicy: SpeakerPolicy;
+  newcomersKnow: NewcomersKnow;
+}
 export interface Npc {
   id: string;
+  slug: string;
   name: string;
   jobTitle: string;
   description: string;
+  /** A sign such as an emoji, or the address of a picture. */
+  avatar: string | null;
 }
 export interface Me {
   id: string;

@@ -365,3 +365,28 @@ async function settled(): Promise<void> {
   for (let turns = 0; turns < 20; turns += 1) await Promise.resolve();
   await new Promise((resolve) => setImmediate(resolve));
 }
+
+test("going on asks for no hand-overs of its own, or for as many as the Player said", async () => {
+  const path = `POST /api/conversations/${C}/continue`;
+  answers.set(path, ACCEPTED);
+  const { chat } = await opened();
+  await chat.goOn(null);
+  await chat.goOn(3);
+  const bodies = requests.filter((request) => `${request.method} ${request.path}` === path).map(({ body }) => body);
+  assert.deepEqual(bodies, [{}, { hops: 3 }]);
+  answers.set(path, { status: 400, body: { error: { code: "NOTHING_TO_CONTINUE", message: "no", requestId: "r" } } });
+  await chat.goOn(null);
+  assert.equal(chat.trouble?.code, "NOTHING_TO_CONTINUE");
+});
+
+test("a word on a call that comes too late is told to who said it, and is no trouble of the whole chat", async () => {
+  const path = `POST /api/conversations/${C}/approvals`;
+  answers.set(path, { status: 204, body: null });
+  const { chat } = await opened();
+  assert.equal(await chat.decide({ toolCallId: "a", decision: "approve", input: { n: 1 } }), null);
+  answers.set(path, { status: 409, body: { error: { code: "NOT_AWAITING", message: "late", requestId: "r" } } });
+  assert.deepEqual(await chat.decide({ toolCallId: "a", decision: "deny" }), { message: "That was decided already.", code: "NOT_AWAITING" });
+  assert.equal(chat.trouble, null);
+  const bodies = requests.filter((request) => `${request.method} ${request.path}` === path).map(({ body }) => body);
+  assert.deepEqual(bodies, [{ toolCallId: "a", decision: "approve", input: { n: 1 } }, { toolCallId: "a", decision: "deny" }]);
+});

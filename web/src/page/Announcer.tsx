@@ -3,6 +3,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../fold";
+import { awaiting } from "../parts";
 
 /** So much is read out by itself; the rest is there to be read at will. */
 const SPOKEN = 2_000;
@@ -12,6 +13,8 @@ export function Announcer({ entries, waiting }: { entries: readonly Entry[]; wai
   const watched = useRef<string | null>(null);
   const last = entries.findLast((entry) => entry.role === "npc");
   const status = last?.status;
+  // Only while it runs: what a reply that has ended waited for is answered.
+  const call = last && status === "running" ? awaiting(last.parts) : undefined;
 
   useEffect(() => {
     if (!last) return;
@@ -28,6 +31,9 @@ export function Announcer({ entries, waiting }: { entries: readonly Entry[]; wai
     <>
       <div class="offscreen" aria-live="polite" data-testid="announcer">
         {said}
+      </div>
+      <div class="offscreen" role="status" data-testid="asked">
+        {call && `${last!.author.name} asks whether ${call.name} may be used. Approve or deny it in the reply.`}
       </div>
       <div class="offscreen" role="status">
         {waiting > 0 && `${counted(waiting)}.`}

@@ -4,16 +4,22 @@ import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { Chat } from "../chat";
 import type { Entry } from "../fold";
 import { paced } from "../pace";
-import type { OnBusy } from "../wire";
+import { awaiting } from "../parts";
+import type { Npc, OnBusy } from "../wire";
 import { Announcer } from "./Announcer";
 import { Composer } from "./Composer";
 import { EditView } from "./EditView";
+import type { Onward } from "./GoOn";
 import { exposeTranscript } from "./hook";
 import { NO_ACTIONS, type Actions, type Commands } from "./MessageActions";
 import { MessageView, PendingView } from "./MessageView";
 import { Paused } from "./Paused";
+import { Told } from "./Told";
 import { TroubleLine } from "./TroubleLine";
 import { useStickToEnd } from "./useStickToEnd";
+import { WhileWriting } from "./WhileWriting";
+
+const NOBODY: readonly Npc[] = [];
 
 interface Props {
   id: string;
@@ -21,13 +27,19 @@ interface Props {
   initial: string | null;
   initialTaken: () => void;
   stamped: (title: string | null, updatedAt: string) => void;
+  /** Who takes part. */
+  party: readonly Npc[];
+  /** Everybody who could: of who has left, the sign is still known. */
+  npcs: readonly Npc[];
 }
 
-export function ChatView({ id, initial, initialTaken, stamped }: Props) {
+export function ChatView({ id, initial, initialTaken, stamped, party, npcs }: Props) {
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const [draft, setDraft] = useState("");
   /** The Message whose text is being changed, as it was and as it is now. */
   const [editing, setEditing] = useState<{ id: string; was: string; text: string } | null>(null);
+  /** The reply of which it is shown what was told for it. */
+  const [told, setTold] = useState<string | null>(null);
   /** Counts what has closed under the Player's hands: typing goes on in the composer. */
   const [closed, close] = useReducer((count: number) => count + 1, 0);
   const tell = useRef(stamped);
@@ -70,6 +82,9 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
         close(undefined as never);
         void chat.withdraw(id);
       },
+      told: setTold,
+      goOn: (hops) => chat.goOn(hops),
+      decide: (decision) => chat.decide(decision),
       look: (id) => void chat.variants.look(id),
       turn(id, step) {
         this.turned = { id: chat.variants.neighbour(id, step), step };
@@ -80,6 +95,7 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
     [chat],
   );
 
+  const signs = useMemo(() => new Map(npcs.map((npc) => [npc.id, npc.avatar])), [npcs]);
   const { entries } = chat.transcript;
   const { running, idle, said, waiting } = chat;
   const { pending } = chat.outbox;
@@ -124,6 +140,7 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
   }
 
   const last = said.at(-1);
+  const nameOf = (id: string): string => entries.find((entry) => entry.id === id)?.author.name ?? "the NPC";
   const leaving = running?.supersedes;
   const message = (entry: Entry) => {
     const waits = entry.status === "queued";
@@ -146,6 +163,8 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
       regenerate: idle && entry === last && entry.role === "npc",
       edit: entry.role === "player" && (waits || idle),
       withdraw: waits,
+      told: entry.role === "npc",
+      onward: idle && waiting.length === 0 && entry === last ? onwardFrom(entry) : "no",
       ...(place && { variants: place.of, variant: place.at, choose: idle }),
     };
     return (
@@ -154,6 +173,7 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
         entry={entry}
         revision={chat.transcript.revision(entry)}
         fallback={chat.textOf(entry)}
+        avatar={signs.get(entry.author.id) ?? null}
         leaving={leaving?.includes(entry.id) ?? false}
         steers={waits && chat.steers(entry)}
         actions={actions}
@@ -203,6 +223,7 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
             hint="Message"
             label={!running ? "Send" : draft === "" ? null : "Queue"}
             busy={chat.stage !== "ready"}
+            party={party.length > 1 ? party : NOBODY}
             focus={closed}
             beside={
               running && (
@@ -213,33 +234,26 @@ export function ChatView({ id, initial, initialTaken, stamped }: Props) {
             }
           >
             {running && (
-              <WhileWriting name={running.author.name} ready={draft.trim() !== ""} say={(onBusy) => send(draft, onBusy)} />
+              <WhileWriting doing={doing(running)} ready={draft.trim() !== ""} say={(onBusy) => send(draft, onBusy)} />
             )}
           </Composer>
         </div>
       </div>
+      {told !== null && <Told messageId={told} name={nameOf(told)} close={() => setTold(null)} />}
       <Announcer entries={entries} waiting={waiting.length} />
     </>
   );
 }
 
-/** What becomes of a text that is sent while a reply is being written. */
-function WhileWriting({ name, ready, say }: { name: string; ready: boolean; say: (onBusy: OnBusy) => void }) {
-  return (
-    <p class="small while-writing">
-      <span>{name} is writing. Enter puts your message in the queue.</span>
-      {ready && (
-        <span class="ways">
-          <button type="button" class="link" onClick={() => say("interrupt")}>
-            Stop and say this now
-          </button>
-          <button type="button" class="link" onClick={() => say("steer")}>
-            Say it at the next step
-          </button>
-        </span>
-      )}
-    </p>
-  );
+function doing({ author, parts }: Entry): string {
+  return `${author.name} ${awaiting(parts) ? "waits for your word" : "is writing"}`;
+}
+
+/** A reply that did not come to its end can go on; one that was kept from handing over needs leave for that. */
+function onwardFrom({ role, status, error }: Entry): Onward {
+  if (role !== "npc") return "no";
+  if (error?.code === "HOP_LIMIT") return "hops";
+  return status === "aborted" || status === "interrupted" || status === "failed" ? "on" : "no";
 }
 
 function wordsOf(entry: Entry): string {

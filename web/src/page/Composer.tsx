@@ -2,6 +2,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
+import type { Nameable } from "../mention";
+import { MentionList } from "./MentionList";
+import { useMentions } from "./useMentions";
 
 /** What the server takes as one message. */
 const LIMIT = 32_768;
@@ -18,14 +21,21 @@ interface Props {
   busy?: boolean;
   /** With every other number the field is where one types on. */
   focus?: number;
+  /** Who can be addressed with an `@` at the beginning. */
+  party?: readonly Nameable[];
   /** Further buttons, beside the one that sends. */
   beside?: ComponentChildren;
   /** Below the text; the field is described by it. */
   children?: ComponentChildren;
 }
 
-export function Composer({ draft, change, send, hint, label = "Send", busy = false, focus = 0, beside, children }: Props) {
+const NOBODY: readonly Nameable[] = [];
+
+export function Composer(props: Props) {
+  const { draft, change, send, hint, label = "Send", busy = false, focus = 0, party = NOBODY, beside, children } = props;
   const field = useRef<HTMLTextAreaElement>(null);
+  const mentions = useMentions({ field, draft, change, party });
+  const names = mentions.list.length;
   const below = useId();
   const length = characters(draft);
   const tooLong = length > LIMIT;
@@ -62,15 +72,32 @@ export function Composer({ draft, change, send, hint, label = "Send", busy = fal
         aria-label={hint}
         aria-invalid={tooLong}
         aria-describedby={below}
+        aria-autocomplete={party.length > 0 ? "list" : undefined}
+        aria-controls={names > 0 ? mentions.listId : undefined}
+        aria-activedescendant={names > 0 ? mentions.optionId(mentions.at) : undefined}
         placeholder={hint}
-        onInput={(event) => change(event.currentTarget.value)}
+        onInput={(event) => {
+          mentions.moved();
+          change(event.currentTarget.value);
+        }}
+        onSelect={mentions.moved}
         onKeyDown={(event) => {
+          if (mentions.key(event)) return;
           // While an input method composes a character, Enter is its own.
           if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
           event.preventDefault();
           submit();
         }}
       />
+      {names > 0 && (
+        <MentionList
+          id={mentions.listId}
+          list={mentions.list}
+          at={mentions.at}
+          optionId={mentions.optionId}
+          choose={mentions.choose}
+        />
+      )}
       <div class="composer-buttons">
         {label && (
           <button type="submit" class="primary" disabled={!sendable}>
@@ -81,6 +108,9 @@ export function Composer({ draft, change, send, hint, label = "Send", busy = fal
       </div>
       <div id={below} class="composer-below">
         {children}
+        <p class="offscreen" role="status">
+          {names > 0 && `${names === 1 ? "One name" : `${names} names`}: arrows choose, Enter takes it.`}
+        </p>
         <p class={tooLong ? "limit over" : "limit"} role="status">
           {length > TELL_FROM &&
             `${length.toLocaleString("en")} of ${LIMIT.toLocaleString("en")} characters${tooLong ? ": too long to send" : ""}`}

@@ -5,6 +5,7 @@ import { api, wordsFor } from "../api";
 import type { Trouble } from "../chat";
 import type { Conversation, Me, Npc } from "../wire";
 import { Composer } from "./Composer";
+import { NpcChoice } from "./NpcChoice";
 import { ProviderNotice } from "./ProviderNotice";
 import { TroubleLine } from "./TroubleLine";
 
@@ -22,16 +23,13 @@ export function Home({ me, begun }: Props) {
 
   useEffect(() => {
     api.npcs().then(
-      ({ items }) => {
+      (items) => {
         setNpcs(items);
         setChosen(items.slice(0, 1).map((npc) => npc.id));
       },
       (error: unknown) => setTrouble(wordsFor(error)),
     );
   }, []);
-
-  const toggle = (id: string): void =>
-    setChosen((known) => (known.includes(id) ? known.filter((other) => other !== id) : [...known, id]));
 
   const begin = async (text: string): Promise<void> => {
     setTrouble(null);
@@ -54,22 +52,11 @@ export function Home({ me, begun }: Props) {
       <div class="scroll">
         <div class="column home">
           <ProviderNotice admin={me.role === "admin"} />
-          <fieldset>
-            <legend>Whom do you want to talk to?</legend>
-            <div class="npcs">
-              {npcs?.map((npc) => (
-                <label key={npc.id} class="npc" data-testid="npc">
-                  <input type="checkbox" checked={chosen.includes(npc.id)} onChange={() => toggle(npc.id)} />
-                  <span>
-                    <strong>{npc.name}</strong> {npc.jobTitle && <span class="job">{npc.jobTitle}</span>}
-                    {npc.description && <span class="about">{npc.description}</span>}
-                  </span>
-                </label>
-              ))}
-            </div>
+          <div>
+            <NpcChoice legend="Whom do you want to talk to?" npcs={npcs ?? []} chosen={chosen} change={setChosen} />
             {npcs?.length === 0 && <p class="small">Nobody lives here yet. An admin adds NPCs through the API.</p>}
             {chosen.length > 1 && <p class="small">{names.join(", ")}: they talk with you as a party.</p>}
-          </fieldset>
+          </div>
         </div>
       </div>
       <div class="dock">
@@ -80,6 +67,7 @@ export function Home({ me, begun }: Props) {
             change={setDraft}
             send={(text) => void begin(text)}
             busy={busy}
+            party={chosen.length > 1 ? (npcs ?? []).filter((npc) => chosen.includes(npc.id)) : []}
             hint={names.length > 0 ? `Message ${names.join(", ")}` : "Message"}
           />
         </div>

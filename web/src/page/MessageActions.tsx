@@ -1,12 +1,18 @@
 // What can be done with a Message where it stands.
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import type { Decide } from "./Approval";
+import type { Onward } from "./GoOn";
 
 /** Plain values, so that a Message is drawn again only when one of them is another. */
 export interface Actions {
   regenerate: boolean;
   edit: boolean;
   withdraw: boolean;
+  /** What it was told can be shown. */
+  told: boolean;
+  /** Whether, and how, it goes on behind this Message. */
+  onward: Onward;
   /** How many variants there are; less than two is none to choose from. */
   variants: number;
   /** Which of them this is, from 1; null until it is known. */
@@ -15,13 +21,26 @@ export interface Actions {
   choose: boolean;
 }
 
-export const NO_ACTIONS: Actions = { regenerate: false, edit: false, withdraw: false, variants: 1, variant: null, choose: false };
+export const NO_ACTIONS: Actions = {
+  regenerate: false,
+  edit: false,
+  withdraw: false,
+  told: false,
+  onward: "no",
+  variants: 1,
+  variant: null,
+  choose: false,
+};
 
 /** Made once for a Conversation. */
 export interface Commands {
   regenerate(): void;
   edit(id: string): void;
   withdraw(id: string): void;
+  told(id: string): void;
+  goOn(hops: number | null): Promise<void>;
+  /** Says whether a call that waits for it may run. */
+  decide: Decide;
   /** Asks which variant this is. */
   look(id: string): void;
   turn(id: string, step: number): void;
@@ -30,7 +49,7 @@ export interface Commands {
 }
 
 export function MessageActions({ id, actions, commands }: { id: string; actions: Actions; commands: Commands }) {
-  const { regenerate, edit, withdraw, variants } = actions;
+  const { regenerate, edit, withdraw, told, variants } = actions;
   return (
     <>
       {variants > 1 && <VariantSwitch id={id} actions={actions} commands={commands} />}
@@ -47,6 +66,11 @@ export function MessageActions({ id, actions, commands }: { id: string; actions:
       {regenerate && (
         <button type="button" class="quiet" onClick={() => commands.regenerate()}>
           Regenerate
+        </button>
+      )}
+      {told && (
+        <button type="button" class="quiet told" onClick={() => commands.told(id)}>
+          What it was told
         </button>
       )}
     </>

@@ -2,6 +2,9 @@ import { Component } from "preact";
 import { sentence } from "../api";
 import type { Entry } from "../fold";
 import { Markdown } from "../markdown/Markdown";
+import { drawnParts } from "../parts";
+import { Avatar } from "./Avatar";
+import { GoOn } from "./GoOn";
 import { MessageActions, type Actions, type Commands } from "./MessageActions";
 import { PartView } from "./PartView";
 
@@ -11,6 +14,8 @@ interface Props {
   revision: number;
   /** The text of a Message that has no Parts. */
   fallback: string;
+  /** Of who wrote it, where it is known. */
+  avatar: string | null;
   /** Another Message that takes this one's place has begun. */
   leaving: boolean;
   /** It waits for the next step of the running turn. */
@@ -25,7 +30,7 @@ export class MessageView extends Component<Props> {
     return !same(now, { ...next, actions: undefined }) || !same(actions, next.actions);
   }
 
-  override render({ entry, fallback, leaving, steers, actions, commands }: Props) {
+  override render({ entry, fallback, avatar, leaving, steers, actions, commands }: Props) {
     const { error, status, role } = entry;
     const ending = status === "queued" && steers ? "Waits for the next step" : ENDINGS[status];
     return (
@@ -36,10 +41,14 @@ export class MessageView extends Component<Props> {
         data-status={status}
         aria-label={`${entry.author.name} ${status === "queued" ? "will say" : "wrote"}`}
       >
-        {role === "npc" && <div class="author">{entry.author.name}</div>}
+        {role === "npc" && (
+          <div class="author">
+            <Avatar name={entry.author.name} avatar={avatar} /> {entry.author.name}
+          </div>
+        )}
         <div class="body">
-          {entry.parts.map((part, index) => (
-            <PartView key={index} part={part} role={role} running={status === "running"} />
+          {drawnParts(entry.parts).map((drawn) => (
+            <PartView key={drawn.index} drawn={drawn} entry={entry} decide={commands.decide} />
           ))}
           {entry.parts.length === 0 && fallback !== "" && <Text role={role} text={fallback} />}
           {role === "npc" && status === "running" && entry.parts.length === 0 && (
@@ -57,6 +66,7 @@ export class MessageView extends Component<Props> {
         )}
         <div class="foot">
           {ending && (!error || status !== "failed") && <p class="ending">{ending}</p>}
+          <GoOn onward={actions.onward} goOn={commands.goOn} />
           <MessageActions id={entry.id} actions={actions} commands={commands} />
         </div>
       </article>

@@ -1,11 +1,19 @@
-import type { KnownPart, Part, Role } from "../wire";
+import type { Entry } from "../fold";
+import { safeAddress } from "../markdown/parse";
+import type { Drawn } from "../parts";
+import type { KnownPart } from "../wire";
+import type { Decide } from "./Approval";
 import { Text } from "./MessageView";
 import { CallBox, ResultBox } from "./ToolBox";
-import { safeAddress } from "../markdown/parse";
 
-/** One Part. A Part of a type that this page does not know is passed over. */
-export function PartView({ part, role, running }: { part: Part; role: Role; running: boolean }) {
-  const known = part as KnownPart;
+/** One Part, or a call with its result. A Part of a type that this page does not know is passed over. */
+export function PartView({ drawn, entry, decide }: { drawn: Drawn; entry: Entry; decide: Decide }) {
+  const { role, author } = entry;
+  const running = entry.status === "running";
+  if (drawn.kind === "call") {
+    return <CallBox call={drawn.call} result={drawn.result} running={running} author={author.name} decide={decide} />;
+  }
+  const known = drawn.part as KnownPart;
   switch (known.type) {
     case "text":
       return <Text role={role} text={known.text} />;
@@ -16,10 +24,8 @@ export function PartView({ part, role, running }: { part: Part; role: Role; runn
           <div class="plain">{known.text}</div>
         </details>
       );
-    case "tool-call":
-      return <CallBox call={known} running={running} />;
     case "tool-result":
-      return <ResultBox result={known} />;
+      return <ResultBox result={known} author={author.name} />;
     case "file":
       return <p class="small">📎 {known.filename}</p>;
     case "source":

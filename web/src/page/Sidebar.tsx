@@ -1,30 +1,32 @@
 import { useEffect, useRef } from "preact/hooks";
 import { api } from "../api";
 import type { Trouble } from "../chat";
-import { addressOf, goTo } from "../place";
+import { Menu } from "../pages/Menu";
+import { addressOf, follow, type Place } from "../place";
 import { askAgain } from "../stream/link";
-import type { Conversation, Me } from "../wire";
+import type { Listed, Me } from "../wire";
 import { Mark } from "./Mark";
 import { TroubleLine } from "./TroubleLine";
 
 interface Props {
   me: Me;
-  list: Conversation[];
-  current: string | null;
+  list: Listed[];
+  current: Place;
   trouble: Trouble | null;
   /** Loads the next page of the list; null at its end. */
   more: (() => void) | null;
-  remove: (gone: Conversation) => void;
+  remove: (gone: Listed) => void;
   /** On a small screen the list is a drawer. */
-  open: boolean;
+  drawn: boolean;
   close: () => void;
 }
 
-export function Sidebar({ me, list, current, trouble, more, remove, open, close }: Props) {
+export function Sidebar({ me, list, current, trouble, more, remove, drawn, close }: Props) {
   const closer = useRef<HTMLButtonElement>(null);
   useEffect(() => {
-    if (open) closer.current?.focus();
-  }, [open]);
+    if (drawn) closer.current?.focus();
+  }, [drawn]);
+  const open = current.at === "conversation" ? current.id : null;
 
   return (
     <aside class="sidebar" onKeyDown={(event) => event.key === "Escape" && close()}>
@@ -34,18 +36,18 @@ export function Sidebar({ me, list, current, trouble, more, remove, open, close 
           ×
         </button>
       </div>
-      <a class="button primary" href="/" onClick={(event) => follow(event, null)}>
+      <a class="button primary" href="/" onClick={(event) => follow(event, "/")}>
         New conversation
       </a>
       {trouble && <TroubleLine trouble={trouble} />}
       <nav aria-label="Conversations">
         <ul>
           {list.map((one) => (
-            <li key={one.id} class={one.id === current ? "current" : ""}>
+            <li key={one.id} class={one.id === open ? "current" : ""}>
               <a
                 href={addressOf(one.id)}
-                aria-current={one.id === current ? "page" : undefined}
-                onClick={(event) => follow(event, one.id)}
+                aria-current={one.id === open ? "page" : undefined}
+                onClick={(event) => follow(event, addressOf(one.id))}
               >
                 {one.title ?? "Untitled"}
               </a>
@@ -68,6 +70,7 @@ export function Sidebar({ me, list, current, trouble, more, remove, open, close 
           </button>
         )}
       </nav>
+      <Menu me={me} current={current.at === "page" ? current.name : null} />
       <div class="who">
         <span>{me.name}</span>
         {me.role === "admin" && <a href="/admin">Actors</a>}
@@ -77,13 +80,6 @@ export function Sidebar({ me, list, current, trouble, more, remove, open, close 
       </div>
     </aside>
   );
-}
-
-/** Goes there within the page, unless the Player asked for a new tab. */
-function follow(event: MouseEvent, id: string | null): void {
-  if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
-  event.preventDefault();
-  goTo(id);
 }
 
 async function leave(): Promise<void> {
