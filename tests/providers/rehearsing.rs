@@ -52,6 +52,14 @@ async fn it_says_who_speaks_and_that_no_model_does() {
 }
 
 #[tokio::test]
+async fn whoever_was_handed_the_turn_takes_its_cues_from_what_it_was_handed() {
+    let handed = "use look {\"at\": 1}\n\n[Bo]: I will use it.\n\n[Bo to Ada]: echo: hi";
+    assert_eq!(heard(handed).await.parts, ["text: hi"]);
+    // A colleague's words alone are none.
+    assert!(heard("echo: hi\n\n[Bo]: so").await.parts[0].starts_with("text: hi"));
+}
+
+#[tokio::test]
 async fn every_cue_does_what_it_says() {
     let markdown = heard("Show me some Markdown, please").await.parts.concat();
     for needed in ["\n- ", "|---|", "```rust\n", "## "] {

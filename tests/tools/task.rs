@@ -208,14 +208,12 @@ async fn a_party_of_three_solves_a_task_and_every_view_tells_the_same_story() {
     let (one, two, three) =
         (story.told(&messages[1]).await, story.told(&messages[2]).await, story.told(&messages[3]).await);
     assert_eq!((one.len(), two.len(), three.len()), (3, 2, 2));
-    let mut sent = asked_before;
-    for step in one.iter().chain(&two).chain(&three) {
+    for (sent, step) in (asked_before..).zip(one.iter().chain(&two).chain(&three)) {
         let request = provider.asked(sent).await;
         let texts: Vec<&str> =
             step["sections"].as_array().unwrap().iter().map(|section| section["text"].as_str().unwrap()).collect();
         assert_eq!(texts.join("\n\n"), *request.system, "request {sent}");
         assert_eq!(step["messages"].as_array().unwrap().len(), request.items.len(), "request {sent}");
-        sent += 1;
     }
     assert!(section(&one[0], "memory").unwrap().contains("40 litres of metal"));
     assert!(section(&one[0], "skills").unwrap().contains("weighing"));

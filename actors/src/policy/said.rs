@@ -113,6 +113,11 @@ const HAND_OVER: &str = "handOver";
 /// Why a hand-over did not happen that may happen yet.
 const REFUSED: &str = "refused";
 
+/// Whether an output has the form of a hand-over: then it must be one. A tool whose answer looks so is told in text.
+pub fn looks_like_hand_over(output: &Value) -> bool {
+    output.get(HAND_OVER).is_some()
+}
+
 /// To whom a result says that the turn was passed, and with which words.
 fn handed_over(output: &Value) -> Option<(&str, &str)> {
     let inner = output.as_object()?.get(HAND_OVER)?;

@@ -19,6 +19,7 @@ use crate::{
     policy::{
         outcome::{Ending, closed_call},
         output,
+        said::looks_like_hand_over,
     },
     ports::{Handoff, Invocation, ToolAnswer, ToolOutcome, observer::ToolRan},
     vocabulary::{CallState, Delta, Part, ToolCall, ToolResult},
@@ -171,6 +172,8 @@ fn how(outcome: &ToolOutcome) -> ToolRan {
 
 fn result(call: ToolCall, answer: ToolAnswer, elapsed: Duration) -> [Delta; 2] {
     let ToolAnswer { output, is_error, truncated } = answer;
+    // A foreign tool does not speak in an NPC's name.
+    let output = if looks_like_hand_over(&output) { Value::String(output.to_string()) } else { output };
     let (output, cut) = output::bounded(output);
     let result = ToolResult {
         tool_call_id: call.tool_call_id.clone(),

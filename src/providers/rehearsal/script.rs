@@ -48,6 +48,14 @@ pub fn script(request: &ModelRequest) -> Vec<Beat> {
     beats
 }
 
+/// What stands behind the last "[A to B]: " that begins a paragraph.
+fn handed(words: &str) -> Option<&str> {
+    let begins = |at: usize| at == 0 || words[..at].ends_with("\n\n");
+    let (at, _) = words.rmatch_indices('[').find(|(at, _)| begins(*at))?;
+    let (names, message) = words[at..].split_once("]: ")?;
+    names.contains(" to ").then_some(message)
+}
+
 /// The thought, the text and the end of a reply.
 fn play(request: &ModelRequest) -> (String, String, Curtain) {
     let npc = name_in(&request.system);
@@ -60,7 +68,8 @@ fn play(request: &ModelRequest) -> (String, String, Curtain) {
         RequestItem::User { text } => Some(text.trim()),
         RequestItem::Assistant { .. } | RequestItem::ToolResult { .. } => None,
     });
-    let words = words.unwrap_or_default();
+    // Whoever was handed the turn takes its cues from what it was handed.
+    let words = words.map(|words| handed(words).unwrap_or(words)).unwrap_or_default();
     if let Some(rest) = echoed(words) {
         return (String::new(), rest.to_owned(), Curtain::Stop);
     }
