@@ -7,6 +7,8 @@ import type { Prompt, PromptMessage } from "../wire/insight";
 
 /** More messages than a screen needs at once are folded away. */
 const NEWEST = 40;
+/** Text longer than this, in characters, gets a box of its own to scroll in. */
+const LONG = 3000;
 
 export function PromptView({ prompt }: { prompt: Prompt }) {
   const { tokens, sections, tools, messages } = prompt;
@@ -75,13 +77,20 @@ function Block({ label, tokens, text }: { label: string; tokens: number; text: s
 
 function Said({ message }: { message: PromptMessage }) {
   const calls = (message.calls ?? []).map((call) => `→ ${call.name} ${call.arguments}`);
+  const text = [message.text, ...calls].filter((line) => line !== "").join("\n");
   return (
     <div class="told-message" data-role={message.role}>
       <div class="small">
         {ROLES[message.role]}
         {message.isError && ", an error"} <Cost tokens={message.tokens} />
       </div>
-      <div class="plain">{[message.text, ...calls].filter((line) => line !== "").join("\n")}</div>
+      {text.length > LONG ? (
+        <div class="plain long" tabIndex={0}>
+          {text}
+        </div>
+      ) : (
+        <div class="plain">{text}</div>
+      )}
     </div>
   );
 }
