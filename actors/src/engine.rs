@@ -77,23 +77,13 @@ impl Engine {
     /// # Errors
     /// When the Village's actor can't be started.
     pub async fn start(world: World, upkeep: Upkeep) -> Result<Self, NotStarted> {
-        let World { journal, summaries, prompts, planner, clock, observer, capabilities } = world;
+        let observer = Arc::clone(&world.observer);
         let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
         let turns = TaskTracker::new();
         let afterthoughts = Afterthoughts::default();
         let feed = Arc::new(Feed::default());
-        let ports = Ports {
-            journal,
-            summaries,
-            prompts,
-            planner,
-            clock,
-            observer: Arc::clone(&observer),
-            windows: Arc::clone(&windows),
-            capabilities,
-            afterthoughts: afterthoughts.clone(),
-            turns: turns.clone(),
-        };
+        let ports =
+            Ports { world, windows: Arc::clone(&windows), afterthoughts: afterthoughts.clone(), turns: turns.clone() };
         let ports = Arc::new(ports);
         let village = Village { ports: Arc::clone(&ports), upkeep, feed: Arc::clone(&feed) };
         let (village, _joined) =

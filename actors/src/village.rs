@@ -243,12 +243,12 @@ impl Village {
         let blameless = matches!(error.downcast_ref(), Some(JournalError::Unknown(_)));
         if !blameless && !seat.may_restart(Instant::now(), INTENSITY) {
             tracing::error!(%conversation, "it failed too often and is quarantined");
-            self.ports.observer.actor_quarantined();
+            self.ports.world.observer.actor_quarantined();
             seat.tell_of_quarantine();
             self.end_without_actor(myself, conversation, Leftover::Quarantined);
             return;
         }
-        self.ports.observer.actor_restarted();
+        self.ports.world.observer.actor_restarted();
         self.take_the_place(myself, village, conversation).await;
     }
 
@@ -296,13 +296,13 @@ impl Village {
             Some(JournalError::Refused(_)) => (ErrorCode::Internal, "The store refused what the actor wrote."),
             None => (ErrorCode::Internal, "The actor panicked."),
         };
-        LastError { code, message: message.to_owned(), at: self.ports.clock.now() }
+        LastError { code, message: message.to_owned(), at: self.ports.world.clock.now() }
     }
 
     /// Ends in the Journal what a Conversation left running that is not restarted any more, and shows its end.
     fn end_without_actor(&self, myself: &ActorRef<VillageMsg>, conversation: ConversationId, cause: Leftover) {
         let village = myself.clone();
         let done = move |result| drop(village.cast(VillageMsg::Ended { conversation, result }));
-        self.ports.journal.claim(conversation, cause, Box::new(done));
+        self.ports.world.journal.claim(conversation, cause, Box::new(done));
     }
 }

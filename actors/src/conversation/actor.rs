@@ -19,14 +19,13 @@ use super::{
     waiters::{Waiter, Waiters},
 };
 use crate::{
-    capability::Capability,
+    engine::World,
     policy::outcome::Ending,
     ports::{
-        Clock, Observer, Prompts, Summaries,
-        journal::{Journal, JournalError, Leftover, Queued},
+        journal::{JournalError, Leftover, Queued},
         observer::EndedTurn,
     },
-    turn::{Planner, TurnPlan, Unanswered, plan},
+    turn::{TurnPlan, Unanswered, plan},
     village::WindowCache,
     vocabulary::{ConversationId, Frame, TurnId},
 };
@@ -37,15 +36,8 @@ const RETRY_AFTER: Duration = Duration::from_millis(250);
 /// What every Conversation of a Village shares.
 #[derive(Clone)]
 pub struct Ports {
-    pub journal: Arc<dyn Journal>,
-    pub summaries: Arc<dyn Summaries>,
-    pub prompts: Arc<dyn Prompts>,
-    pub planner: Arc<dyn Planner>,
-    pub clock: Arc<dyn Clock>,
-    pub observer: Arc<dyn Observer>,
+    pub world: World,
     pub windows: Arc<WindowCache>,
-    /// In the order in which sections of one place stand.
-    pub capabilities: Arc<[Arc<dyn Capability>]>,
     /// What is thought about turns that have ended.
     pub afterthoughts: Afterthoughts,
     /// Turns that are admitted or run, in all Conversations.
@@ -125,7 +117,7 @@ impl ConversationActor {
         awake: &mut Awake,
         message: ConversationMsg,
     ) -> Result<(), ActorProcessingErr> {
-        let now = self.ports.clock.now();
+        let now = self.ports.world.clock.now();
         let event = match message {
             ConversationMsg::Begin { ticket, mut begin, plan, answer, permit } => {
                 begin.now = now;
@@ -215,7 +207,7 @@ impl ConversationActor {
                         }
                         drop(actor.cast(ConversationMsg::Settled(outcome)));
                     };
-                    self.ports.journal.submit(batch, Box::new(done));
+                    self.ports.world.journal.submit(batch, Box::new(done));
                 }
                 Effect::Prepare { turn, before_position, question, progress } => {
                     let plan = awake.plan_of(turn);
@@ -258,7 +250,7 @@ impl ConversationActor {
                     }
                 }
                 Effect::OpenLog { after, turn } => {
-                    self.ports.observer.turn_admitted();
+                    self.ports.world.observer.turn_admitted();
                     awake.log.open(after, turn);
                 }
                 Effect::Publish(published) => self.publish(awake, &published),
@@ -269,7 +261,7 @@ impl ConversationActor {
                 Effect::ForgetWindow => self.ports.windows.forget(awake.id),
                 Effect::Taken(turn) => {
                     if let Some(added) = awake.of_turn(turn).and_then(|running| running.open_gate()) {
-                        self.ports.observer.shown(added);
+                        self.ports.world.observer.shown(added);
                     }
                 }
                 Effect::Answer(ticket, answer) => {
@@ -298,14 +290,14 @@ impl ConversationActor {
                 if let (Some(ended), Some(running)) = (EndedTurn::among(frames), &awake.running)
                     && ended.turn == running.turn
                 {
-                    self.ports.observer.turn_ended(ended, running.timing.begun.elapsed());
+                    self.ports.world.observer.turn_ended(ended, running.timing.begun.elapsed());
                 }
                 awake.log.publish_frames(frames);
             }
             Published::Pieces { message, pieces } => {
                 if let Some(running) = awake.running.as_mut().filter(|running| !running.timing.seen) {
                     running.timing.seen = true;
-                    self.ports.observer.first_shown(running.timing.begun.elapsed());
+                    self.ports.world.observer.first_shown(running.timing.begun.elapsed());
                 }
                 awake.log.publish_pieces(*message, pieces);
             }
@@ -315,7 +307,7 @@ impl ConversationActor {
     fn claim(&self, myself: &ActorRef<ConversationMsg>, id: ConversationId, cause: Leftover) {
         let actor = myself.clone();
         let done = move |result| drop(actor.cast(ConversationMsg::Claimed(result)));
-        self.ports.journal.claim(id, cause, Box::new(done));
+        self.ports.world.journal.claim(id, cause, Box::new(done));
     }
 
     /// Looks for who answers a text. While Hamlet is being stopped nothing is taken up: it waits for the next start.
@@ -325,7 +317,7 @@ impl ConversationActor {
         }
         let Queued { author, text, to, .. } = item;
         let asked = Unanswered { conversation: awake.id, author, text, to };
-        let (planner, actor) = (Arc::clone(&self.ports.planner), myself.clone());
+        let (planner, actor) = (Arc::clone(&self.ports.world.planner), myself.clone());
         let search = async move {
             let outcome = plan(planner, asked).await.map(Box::new);
             // An actor that is gone takes nothing up.

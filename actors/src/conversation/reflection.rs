@@ -75,7 +75,7 @@ pub fn begin(
         first: first.is_some(),
         title,
     });
-    for capability in ports.capabilities.iter() {
+    for capability in ports.world.capabilities.iter() {
         if let Some(thinking) = capability.turn_ended(Arc::clone(&past)) {
             let thinking = thought(capability.name(), thinking, actor.clone(), first.clone());
             drop(ports.afterthoughts.spawn(thinking));

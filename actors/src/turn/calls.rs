@@ -122,7 +122,7 @@ async fn answered(
     let began = Instant::now();
     let (how, outcome) = run(task, gathered, &call).await;
     let elapsed = began.elapsed();
-    task.site.ports.observer.tool_ran(how, elapsed);
+    task.site.ports.world.observer.tool_ran(how, elapsed);
     match outcome {
         ToolOutcome::HandOver(handoff) => Came::HandOver(place, call, handoff),
         ToolOutcome::Answer(answer) => Came::Answer(result(call, answer, elapsed)),

@@ -88,7 +88,7 @@ async fn fitted(site: &Site, before_position: i64, keeping: Keeping) -> Result<O
 async fn read(site: &Site, before_position: i64, budget_tokens: usize) -> Result<(Recent, bool), JournalError> {
     let ports = &site.ports;
     let chars = budget_tokens.saturating_mul(CHARS_PER_TOKEN);
-    let Told { summary, said, cut } = ports.journal.history(site.conversation, before_position, chars).await?;
+    let Told { summary, said, cut } = ports.world.journal.history(site.conversation, before_position, chars).await?;
     Ok((Recent { summary: summary.map(Arc::new), window: Window::of(said) }, cut))
 }
 
@@ -106,7 +106,7 @@ async fn summarise_gap(
     let mut ids = Vec::new();
     let mut first = None;
     loop {
-        let sketches: Vec<Said> = site.ports.journal.sketches(site.conversation, after, end, SKETCHES).await?;
+        let sketches: Vec<Said> = site.ports.world.journal.sketches(site.conversation, after, end, SKETCHES).await?;
         let Some(newest) = sketches.last() else { break };
         after = newest.position;
         first = first.or(sketches.first().map(|said| said.position));
@@ -127,10 +127,10 @@ async fn summarise_gap(
 async fn keep(site: &Site, draft: SummaryDraft, keeping: Keeping) -> Result<Option<Summary>, JournalError> {
     if keeping == Keeping::Pretended {
         let SummaryDraft { text, from_position, through_position, made_by, .. } = draft;
-        let created_at = site.ports.clock.now();
+        let created_at = site.ports.world.clock.now();
         return Ok(Some(Summary { version: 0, text, from_position, through_position, made_by, created_at }));
     }
-    match site.ports.summaries.keep(site.conversation, draft).await? {
+    match site.ports.world.summaries.keep(site.conversation, draft).await? {
         Kept::Kept(summary) => Ok(Some(summary)),
         Kept::Overtaken => Ok(None),
     }

@@ -15,7 +15,7 @@ pub async fn passed(task: &Task, call: Option<String>, handoff: Handoff) -> (Pas
         text: topic,
         to: Some(to),
     };
-    let (cast, plan) = match plan(Arc::clone(&task.site.ports.planner), text).await {
+    let (cast, plan) = match plan(Arc::clone(&task.site.ports.world.planner), text).await {
         Ok(Planned { cast, plan }) => (Ok(cast), Some(Box::new(plan))),
         Err(error) => (Err(error), None),
     };

@@ -16,7 +16,7 @@ pub struct Preview {
 
 pub async fn preview(site: &Site) -> Result<Preview, JournalError> {
     let scene = Arc::new(site.plan.scene(site.conversation, &site.progress));
-    let gathering = gather(&site.ports.capabilities, scene);
+    let gathering = gather(&site.ports.world.capabilities, scene);
     let (recent, gathered) = tokio::join!(context::recent(site, NOW, Keeping::Pretended), gathering);
     let recent = recent?;
     Ok(Preview { written: context::write(site, &recent, &gathered), recent })

@@ -65,7 +65,7 @@ impl StepTask {
         if let Some((took, first_delta)) = watch.read() {
             let (provider, model) = (task.site.plan.provider.name(), task.site.plan.model.as_str());
             let (usage, outcome) = (buffer.usage(), outcome_of(&ending));
-            task.site.ports.observer.provider_answered(&ProviderCall {
+            task.site.ports.world.observer.provider_answered(&ProviderCall {
                 provider,
                 model,
                 took,
@@ -128,7 +128,7 @@ impl Step<'_> {
         }
         let events = match events {
             Ok((events, record)) => {
-                task.site.ports.prompts.keep(record);
+                task.site.ports.world.prompts.keep(record);
                 events
             }
             Err(error) => {
@@ -156,7 +156,7 @@ async fn asked(
             Some(earlier) => earlier,
             None => {
                 let scene = Arc::new(task.site.plan.scene(task.site.conversation, &task.site.progress));
-                Arc::new(gather(&task.site.ports.capabilities, scene).await)
+                Arc::new(gather(&task.site.ports.world.capabilities, scene).await)
             }
         }
     };
