@@ -44,10 +44,6 @@ const LAST_COMMITS: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub struct Engine {
     village: ActorRef<VillageMsg>,
-    turns: TaskTracker,
-    afterthoughts: Afterthoughts,
-    observer: Arc<dyn Observer>,
-    windows: Arc<WindowCache>,
     feed: Arc<Feed>,
     tickets: Arc<AtomicU64>,
     ports: Arc<Ports>,
@@ -77,18 +73,17 @@ impl Engine {
     /// # Errors
     /// When the Village's actor can't be started.
     pub async fn start(world: World, upkeep: Upkeep) -> Result<Self, NotStarted> {
-        let observer = Arc::clone(&world.observer);
-        let windows = Arc::new(WindowCache::new(WINDOW_CACHE_BYTES));
-        let turns = TaskTracker::new();
-        let afterthoughts = Afterthoughts::default();
         let feed = Arc::new(Feed::default());
-        let ports =
-            Ports { world, windows: Arc::clone(&windows), afterthoughts: afterthoughts.clone(), turns: turns.clone() };
-        let ports = Arc::new(ports);
+        let ports = Arc::new(Ports {
+            world,
+            windows: Arc::new(WindowCache::new(WINDOW_CACHE_BYTES)),
+            afterthoughts: Afterthoughts::default(),
+            turns: TaskTracker::new(),
+        });
         let village = Village { ports: Arc::clone(&ports), upkeep, feed: Arc::clone(&feed) };
         let (village, _joined) =
             Actor::spawn(None, village, ()).await.map_err(|error| NotStarted(error.to_string()))?;
-        Ok(Self { village, turns, afterthoughts, observer, windows, feed, tickets: Arc::default(), ports })
+        Ok(Self { village, feed, tickets: Arc::default(), ports })
     }
 
     /// Begins a turn. Answers once its admission is durable; until then nothing of it is visible.
@@ -197,7 +192,7 @@ impl Engine {
 
     /// The store has another summary, or was changed otherwise in what a model is told: the next turn reads it.
     pub fn forget(&self, conversation: ConversationId) {
-        self.windows.forget(conversation);
+        self.ports.windows.forget(conversation);
     }
 
     /// The Conversation's log; nobody is woken.
@@ -247,7 +242,7 @@ impl Engine {
         read: impl FnOnce(&Roll) -> T + Send + 'static,
     ) -> Result<T, EngineError> {
         let cards = self.ask_village(|answer| VillageMsg::Census { of: Census::All, answer }).await?;
-        let windows = Arc::clone(&self.windows);
+        let windows = Arc::clone(&self.ports.windows);
         let reading = tokio::task::spawn_blocking(move || read(&Roll::new(cards, windows)));
         reading.await.map_err(|_| EngineError::NoAnswer)
     }
@@ -289,7 +284,7 @@ impl Engine {
     /// The Village hands out what is published; the views are put together here, so that it is not kept from its work.
     pub(crate) async fn census(&self, of: Census) -> Result<Vec<ActorView>, EngineError> {
         let cards = self.ask_village(|answer| VillageMsg::Census { of, answer }).await?;
-        let mut views: Vec<ActorView> = cards.iter().map(|card| card.view(&self.windows)).collect();
+        let mut views: Vec<ActorView> = cards.iter().map(|card| card.view(&self.ports.windows)).collect();
         views.sort_unstable_by_key(|view| view.conversation_id);
         Ok(views)
     }
@@ -298,17 +293,20 @@ impl Engine {
     /// nobody any more, closes all readers and stops the Conversations' actors. Nothing is admitted from its beginning on;
     /// whoever asks for a log is answered until [`Engine::stop`].
     pub async fn shut_down(&self, deadline: Duration) {
-        self.turns.close();
-        if tokio::time::timeout(deadline, self.turns.wait()).await.is_err() {
-            tracing::info!(turns = self.turns.len(), "turns that have not ended are ended now");
+        self.ports.turns.close();
+        if tokio::time::timeout(deadline, self.ports.turns.wait()).await.is_err() {
+            tracing::info!(turns = self.ports.turns.len(), "turns that have not ended are ended now");
         }
-        self.afterthoughts.end().await;
+        self.ports.afterthoughts.end().await;
         if self.ask_village(|answer| VillageMsg::ShutDown { answer }).await.is_err() {
             tracing::error!("the village has gone before it was told to");
         }
         // Ending takes one commit; a store that can't commit must not keep the process.
-        if tokio::time::timeout(LAST_COMMITS, self.turns.wait()).await.is_err() {
-            tracing::error!(turns = self.turns.len(), "turns whose end could not be stored are left to the next start");
+        if tokio::time::timeout(LAST_COMMITS, self.ports.turns.wait()).await.is_err() {
+            tracing::error!(
+                turns = self.ports.turns.len(),
+                "turns whose end could not be stored are left to the next start"
+            );
         }
         // Waited for: being stopped would overtake it, and readers would find their log gone instead of closed.
         if self.ask_village(|answer| VillageMsg::CloseLogs { answer }).await.is_err() {
@@ -325,8 +323,8 @@ impl Engine {
     /// Taken before the look whether Hamlet stops: what is admitted is waited for from here on, also while its Conversation
     /// is only waking up.
     fn admitting(&self) -> Result<TaskTrackerToken, EngineError> {
-        let token = self.turns.token();
-        if self.turns.is_closed() { Err(EngineError::ShuttingDown) } else { Ok(token) }
+        let token = self.ports.turns.token();
+        if self.ports.turns.is_closed() { Err(EngineError::ShuttingDown) } else { Ok(token) }
     }
 
     /// Asks the Conversation's actor. One that went to sleep or failed before it answered is woken and asked again, under the
@@ -337,7 +335,7 @@ impl Engine {
         question: impl Fn(Ticket, oneshot::Sender<T>, tokio::sync::OwnedSemaphorePermit) -> ConversationMsg,
     ) -> Result<T, EngineError> {
         // An answer that is on its way is waited for: whoever is told that Hamlet stops may ask again.
-        let _asked = self.turns.token();
+        let _asked = self.ports.turns.token();
         let ticket = Ticket(self.tickets.fetch_add(1, Ordering::Relaxed));
         for _ in 0..3 {
             let found = self.ask_village(|answer| VillageMsg::Find { conversation, answer }).await?;
@@ -345,7 +343,7 @@ impl Engine {
             let permit = match handle.mailbox.try_acquire_owned() {
                 Ok(permit) => permit,
                 Err(TryAcquireError::NoPermits) => {
-                    self.observer.mailbox_full();
+                    self.ports.world.observer.mailbox_full();
                     return Err(EngineError::MailboxFull);
                 }
                 // It went to sleep in between.
@@ -371,6 +369,6 @@ impl Engine {
         // A Village that is stopping wakes nobody any more, and leaves such questions unanswered.
         answered
             .await
-            .map_err(|_| if self.turns.is_closed() { EngineError::ShuttingDown } else { EngineError::NoAnswer })
+            .map_err(|_| if self.ports.turns.is_closed() { EngineError::ShuttingDown } else { EngineError::NoAnswer })
     }
 }
